@@ -1,0 +1,44 @@
+# make demo     set up, run the main job on built-in material, print a table, write demo/report.html
+# make test     set up, check the code, run all tests
+# make install  the environment in .venv, with all that the demo and the tests need
+# make check    ruff, mypy, the layers
+# make bench    speed and memory beside lm-eval and minicons (installs them in .venv-bench)
+
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
+BIN := .venv/bin
+PIP := -c constraints.txt
+
+.PHONY: demo test install check bench clean
+
+demo: install
+	$(BIN)/wug demo --output demo
+
+test: check
+	$(BIN)/pytest -n 2
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "wug needs Python 3.11 or later: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet $(PIP) --upgrade pip
+	$(BIN)/python -m pip install --quiet $(PIP) --editable '.[dev]'
+	@touch $@
+
+check: install
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/pytest tests/test_layers.py
+
+bench: .venv-bench/installed
+	.venv-bench/bin/python benchmarks/scoring.py
+
+.venv-bench/installed: pyproject.toml constraints.txt benchmarks/requirements.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet $(PIP) --upgrade pip
+	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf]' -r benchmarks/requirements.txt
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,160 @@
+"""The same sentences and the same random GPT-2 through wug, lm-eval and minicons, in one run.
+
+    python benchmarks/scoring.py                                two CPU cores, 124M parameters
+    python benchmarks/scoring.py --device cuda --sizes 124M 1.3B --sample 0
+
+Prints sentences per second, how many times faster wug is, peak memory, and the largest difference of a
+sentence's score. Sentences are the published SyntaxGym suites and BLiMP (WUG_REFERENCE_DATA or ../shared/data),
+or, where those are absent, the built-in suites. `--sample 0` takes all of BLiMP.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import lzma
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SHAPES = {
+    "124M": {"n_layer": 12, "n_embd": 768, "n_head": 12},
+    "1.3B": {"n_layer": 24, "n_embd": 2048, "n_head": 16},
+    "tiny": {"n_layer": 2, "n_embd": 64, "n_head": 2},
+}
+VOCABULARY = 50257
+
+
+def syntaxgym_sentences(data: Path) -> list[str]:
+    """Every sentence of every suite, or of the built-in ones."""
+    folder = data / "syntaxgym" / "suites"
+    if not folder.is_dir():
+        folder = ROOT / "src" / "wug" / "assets" / "suites" / "syntaxgym"
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        for item in json.loads(path.read_text(encoding="utf-8"))["items"]:
+            for condition in item["conditions"]:
+                found.append(" ".join(r["content"].strip() for r in condition["regions"] if r["content"].strip()))
+    return found
+
+
+def blimp_sentences(data: Path, sample: int) -> list[str]:
+    """Both sentences of each pair, in file order; of a sample of the pairs if `sample` is not 0."""
+    found = []
+    for path in sorted((data / "pairs" / "blimp").glob("*.jsonl.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines]
+        if sample:
+            rows = random.Random(path.name).sample(rows, max(1, sample // 2 // 67))
+        found += [row[key] for row in rows for key in ("sentence_good", "sentence_bad")]
+    return found
+
+
+def make_model(folder: Path, size: str, texts: list[str], data: Path) -> None:
+    """A GPT-2 with random weights and a tokenizer of GPT-2's size, trained on books if they are there."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.post_processor = processors.ByteLevel(trim_offsets=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    ready = os.environ.get("WUG_BENCH_TOKENIZER")
+    if ready:
+        backend = Tokenizer.from_file(ready)
+    else:
+        backend.train_from_iterator([*texts, *books(data)], trainer)
+    end = "<|endoftext|>"
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token=end, eos_token=end, unk_token=end)
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=VOCABULARY, bos_token_id=0, eos_token_id=0, **SHAPES[size])
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def books(data: Path, megabytes: int = 20) -> list[str]:
+    """The beginning of the corpus of books, by line; nothing where it is absent."""
+    path = data / "corpus" / "public_domain_books.txt.xz"
+    if not path.exists():
+        return []
+    with lzma.open(path, "rt", encoding="utf-8") as text:
+        return text.read(megabytes << 20).splitlines()
+
+
+def measure(
+    peer: str, model: Path, texts: list[str], device: str, dtype: str, batch: int, folder: Path
+) -> dict[str, Any]:
+    """Seconds, scores and memory of one peer, from a process of its own."""
+    source, out = folder / "texts.json", folder / f"{peer}.json"
+    source.write_text(json.dumps(texts), encoding="utf-8")
+    command = [sys.executable, str(Path(__file__).with_name("peers.py")), peer]
+    subprocess.run(
+        [*command, str(model), str(source), str(out), device, dtype, str(batch)],
+        check=True,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        stderr=subprocess.DEVNULL if os.environ.get("WUG_BENCH_QUIET") else None,
+    )
+    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return found
+
+
+def compare(name: str, texts: list[str], model: Path, dtype: str, options: argparse.Namespace, folder: Path) -> None:
+    """Measure every peer on the same texts and print a row each."""
+    found: dict[str, dict[str, Any]] = {}
+    for peer in options.peers:
+        found[peer] = measure(peer, model, texts, options.device, dtype, options.batch, folder)
+        first = found[options.peers[0]]
+        this = found[peer]
+        gap = max(abs(a - b) for a, b in zip(this["scores"], first["scores"], strict=True))
+        print(
+            f"| {name} | {peer} | {len(texts):,} | {len(texts) / this['seconds']:,.0f} | "
+            f"{this['seconds'] / first['seconds']:.2f} × | {this['memory'] / 2**30:.2f} | {gap:.1e} |",
+            flush=True,
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print one table for each size of model."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtypes", nargs="+", default=["float32"])
+    parser.add_argument("--sizes", nargs="+", default=["124M"], choices=list(SHAPES))
+    parser.add_argument("--peers", nargs="+", default=["wug", "lm-eval", "minicons"])
+    parser.add_argument("--sample", type=int, default=2010, help="sentences of BLiMP; 0 for all")
+    parser.add_argument("--batch", type=int, default=32, help="batch size of the peers")
+    parser.add_argument("--sets", nargs="+", default=["syntaxgym", "blimp"])
+    options = parser.parse_args(arguments)
+    data = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data"))
+    sets = {"syntaxgym": syntaxgym_sentences(data), "blimp": blimp_sentences(data, options.sample)}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for size in options.sizes:
+            model = folder / size
+            make_model(model, size, [text for texts in sets.values() for text in texts], data)
+            for dtype in options.dtypes:
+                print(f"\n{size} parameters, {options.device}, {dtype}, peers' batch {options.batch}\n")
+                print(
+                    "| sentences | program | count | per second | time ÷ wug's | peak GiB | largest difference (nats) |"
+                )
+                print("|---|---|--:|--:|--:|--:|--:|", flush=True)
+                for title in options.sets:
+                    if sets[title]:
+                        compare(title, sets[title], model, dtype, options, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""`wug completion`: names completed by the shell."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the script that makes a shell complete wug's commands and options.
+
+    \b
+    wug completion bash >> ~/.bashrc
+    wug completion zsh >> ~/.zshrc
+    wug completion fish > ~/.config/fish/completions/wug.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from wug.cli.main import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(cli, {}, "wug", "_WUG_COMPLETE").source())

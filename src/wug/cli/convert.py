@@ -1,0 +1,46 @@
+"""`wug convert`: the same material in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wug.cli import _common as common
+
+
+@click.command("convert")
+@click.argument("source", type=click.Path(path_type=Path), metavar="IN")
+@click.argument("target", type=click.Path(path_type=Path), metavar="OUT")
+@click.option("--kind", help="The family, where the content does not tell.")
+@click.option(
+    "-S",
+    "options",
+    multiple=True,
+    callback=common.pairs,
+    metavar="KEY=VALUE",
+    help="An option of the format.",
+)
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
+def command(source: Path, target: Path, kind: str | None, options: dict[str, str], force: bool) -> None:
+    """Write test material in another format of its family, chosen by the name of OUT.
+
+    What the other format cannot hold is said on stderr.
+
+    \b
+    wug convert suite.json suite.csv
+    """
+    from wug import registry
+    from wug.errors import InputError, WugError
+    from wug.runs.opening import family_of, locate
+
+    (path,) = locate(str(source))[:1]
+    family = family_of(path, kind)
+    module = registry.find("suites", family)
+    if "convert" not in vars(module):
+        raise WugError(f"{family} material has no other format to convert to")
+    if target.exists() and not force:
+        raise InputError("exists already. Give another name, or --force to write over it", file=target)
+    for notice in module.convert(path, target, options):
+        common.say(f"note: {notice}")
+    common.say(f"wrote {target}")

@@ -1,0 +1,90 @@
+"""`wug list`: what there is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from wug.cli import _common as common
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(["suites", "models", "runs"]))
+@click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@common.db_option
+def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) -> None:
+    """List built-in suites and families, kinds of models with their options, or runs.
+
+    \b
+    wug list suites --tag agreement
+    wug list models
+    wug list runs --json
+    """
+    rows = _suites(tags) if what == "suites" else _models() if what == "models" else _runs(db)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    if not rows:
+        common.say({"runs": "no runs yet: wug run SUITE --model MODEL"}.get(what, f"no {what} fit"))
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    for column in rows[0] if rows else ():
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(_cell(value)) for value in row.values()))
+    console = Console()
+    (console if console.is_terminal else Console(width=140)).print(table)
+
+
+def _suites(tags: tuple[str, ...]) -> list[dict[str, object]]:
+    from wug.runs.opening import builtin_suites, open_suites
+
+    rows: list[dict[str, object]] = []
+    for name in builtin_suites():
+        for suite in open_suites(name):
+            has = list(suite.meta.get("tags") or ())
+            if not tags or set(tags) & set(has):
+                about = suite.meta.get("description") or ""
+                rows.append({"suite": name, "family": suite.kind, "items": len(suite), "tags": has, "about": about})
+    return rows
+
+
+def _models() -> list[dict[str, object]]:
+    from wug import registry
+
+    rows: list[dict[str, object]] = []
+    for name in registry.names("models"):
+        known = registry.find("models", name).OPTIONS
+        rows.append({"kind": f"{name}:", "about": registry.summary("models", name), "options (-M)": dict(known)})
+    return rows
+
+
+def _runs(db: Path | None) -> list[dict[str, object]]:
+    from wug.runs.store import Store
+
+    runs = Store(db or common.default_db()).runs()
+    return [
+        {
+            "run": r.id,
+            "status": r.status,
+            "model": r.model,
+            "suites": r.suites,
+            "started": r.started,
+            "command": r.command,
+        }
+        for r in runs
+    ]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {meaning}" for key, meaning in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,109 @@
+"""The command `wug`: finds its commands in this folder and turns errors into messages."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from wug import __version__, registry
+from wug.errors import WugError
+
+
+class Commands(click.Group):
+    """A group whose commands are the modules of a folder."""
+
+    folder = "cli"
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The modules' names."""
+        return [name.replace("_", "-") for name in registry.names(self.folder) if name != "main"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The module's `command`; None for a name that is not there."""
+        name = cmd_name.replace("-", "_")
+        if name not in registry.names(self.folder) or name == "main":
+            return None
+        command: click.Command = registry.find(self.folder, name).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest name for an unknown one."""
+        from wug.errors import suggestion
+
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"no command {args[0]!r}.{suggestion(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "--version", prog_name="wug")
+@click.option("--debug", is_flag=True, envvar="WUG_DEBUG", help="Show the traceback of an error.")
+@click.option("-q", "--quiet", is_flag=True, envvar="WUG_QUIET", help="No progress and no hints on stderr.")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool, quiet: bool) -> None:
+    """Test what a language model knows about language, the way linguists test speakers.
+
+    \b
+    wug run wug_agreement_pp --model causal:gpt2     ask a model
+    wug check my_suite.json                          look for faults in a suite
+    wug report 1 -o page.html                        a page to look at and to send
+
+    Results go to stdout; progress and warnings to stderr. Exit codes: 0 done, 1 failed, 2 usage,
+    130 interrupted.
+    """
+    ctx.obj = {"quiet": quiet}
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    logging.addLevelName(logging.WARNING, "warning")
+    logger = logging.getLogger("wug")
+    logger.handlers[:] = [handler]
+    logger.setLevel(logging.ERROR if quiet else logging.WARNING)
+    logger.propagate = False
+
+
+def main() -> NoReturn:
+    """Run the command line; every exit has its code."""
+    debug = "--debug" in sys.argv[1:2] or os.environ.get("WUG_DEBUG", "") not in ("", "0")
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code = cli.main(prog_name="wug", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Abort:
+        _end("interrupted: run the same command to resume", 130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        _end("interrupted: run the same command to resume", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except WugError as error:
+        if debug:
+            raise
+        _end(f"error: {error}", 1)
+    except Exception as error:
+        if debug:
+            raise
+        _end(
+            f"error: wug itself failed ({type(error).__name__}: {error}).\n"
+            "This is a bug: please report it with what `wug --debug …` prints for the same command",
+            1,
+        )
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _end(message: str, code: int) -> NoReturn:
+    print(message, file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,166 @@
+"""`wug run`: ask models what suites want to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wug.cli import _common as common
+
+if TYPE_CHECKING:
+    from wug.runs.cache import Cache
+    from wug.runs.store import Store
+    from wug.stats import Method
+    from wug.types import Result, Suite
+
+
+@click.command("run")
+@click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    required=True,
+    envvar="WUG_MODEL",
+    help="Such as causal:gpt2; repeatable.",
+)
+@click.option(
+    "-M",
+    "model_options",
+    multiple=True,
+    callback=common.pairs,
+    metavar="KEY=VALUE",
+    help="An option of the model; see `wug list models`.",
+)
+@click.option(
+    "-S",
+    "suite_options",
+    multiple=True,
+    callback=common.pairs,
+    metavar="KEY=VALUE",
+    help="A scoring option; see `wug list suites`.",
+)
+@click.option("--kind", help="The family, where the content does not tell.")
+@click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N items of each suite.")
+@click.option("--device", envvar="WUG_DEVICE", help="Such as cpu, cuda, cuda:1.")
+@click.option(
+    "--interval",
+    type=click.Choice(["wilson", "clopper-pearson"]),
+    default="wilson",
+    show_default=True,
+    help="How intervals of shares are made.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="WUG_CACHE",
+    help="The file of answers that makes runs resume.  [default: in the user's cache folder]",
+)
+@click.option("--no-cache", is_flag=True, help="Ask everything anew and keep no answers.")
+@common.save_option
+@common.db_option
+@common.format_option
+def command(
+    suites: tuple[str, ...],
+    models: tuple[str, ...],
+    model_options: dict[str, str],
+    suite_options: dict[str, str],
+    kind: str | None,
+    tags: tuple[str, ...],
+    limit: int | None,
+    device: str | None,
+    interval: Method,
+    cache: Path | None,
+    no_cache: bool,
+    save: bool,
+    db: Path | None,
+    form: str,
+) -> int:
+    """Ask models what suites want to know, and print what was found.
+
+    SUITE is a file, a folder, or a built-in name (`wug list suites`). A run that was stopped, even killed,
+    goes on where it was when the same command is given again.
+
+    \b
+    wug run number_prep.json --model causal:gpt2
+    wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
+    wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
+    """
+    from wug.runs.cache import Cache
+    from wug.runs.store import Store
+
+    chosen = _open(suites, suite_options, kind, tags, limit)
+    if device is not None:
+        model_options["device"] = device
+    store = Store(db or common.default_db()) if save else None
+    answers = None if no_cache else Cache(cache or common.default_cache())
+    results: list[Result] = []
+    saved: dict[str, int] = {}
+    for name in models:
+        results += _run(chosen, name, model_options, interval, store, answers, saved)
+    common.deliver(results, form, common.next_steps(saved) if saved else None)
+    return 1 if any(result.status == "failed" for result in results) else 0
+
+
+def _open(
+    names: Sequence[str],
+    options: Mapping[str, str],
+    kind: str | None,
+    tags: Sequence[str],
+    limit: int | None,
+) -> list[Suite]:
+    """The suites asked for, in order, each once."""
+    from wug.errors import InputError
+    from wug.runs import opening
+
+    found: dict[tuple[str, str], Suite] = {}
+    for name in names:
+        for suite in opening.open_suites(name, options, kind):
+            found.setdefault((suite.name, suite.checksum), suite)
+    opening.check_options(options, {suite.kind for suite in found.values()})
+    chosen = [suite for suite in found.values() if not tags or set(tags) & set(suite.meta.get("tags") or ())]
+    if not chosen:
+        known = sorted({tag for suite in found.values() for tag in suite.meta.get("tags") or ()})
+        raise InputError(f"no suite has the tag {' or '.join(tags)}. Tags there: {', '.join(known) or 'none'}")
+    return [suite if limit is None else suite.first(limit) for suite in chosen]
+
+
+def _run(
+    suites: Sequence[Suite],
+    name: str,
+    options: Mapping[str, str],
+    interval: Method,
+    store: Store | None,
+    cache: Cache | None,
+    saved: dict[str, int],
+) -> list[Result]:
+    """The results of one model, kept as they come."""
+    from wug.runs.evaluate import ask_through, evaluate
+    from wug.runs.opening import open_model
+    from wug.runs.signature import signature
+    from wug.runs.store import run_key
+
+    common.say(f"loading {name}")
+    model = open_model(name, options)
+    number = None
+    if store is not None:
+        key = run_key([str(signature(suite, model)) for suite in suites], {"interval": interval})
+        number = saved[name] = store.begin(key, model.id, common.command_line())
+    results: list[Result] = []
+    try:
+        with common.progress(f"asking {model.id}") as tell:
+            for result in evaluate(suites, ask_through(model, cache, tell), interval):
+                results.append(result)
+                if store is not None and number is not None:
+                    store.add(number, result)
+    except BaseException as error:
+        if store is not None and number is not None:
+            store.finish(number, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+        raise
+    if store is not None and number is not None:
+        store.finish(number, "failed" if any(result.status == "failed" for result in results) else "complete")
+    return results

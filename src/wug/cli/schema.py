@@ -1,0 +1,24 @@
+"""`wug schema`: what a suite file must look like."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command("schema")
+@click.argument("kind")
+def command(kind: str) -> None:
+    """Print the JSON Schema of a family's files, for editors and other programs.
+
+    \b
+    wug schema syntaxgym > suite.schema.json
+    """
+    from wug import registry
+    from wug.errors import WugError
+
+    module = registry.find("suites", kind)
+    if "schema" not in vars(module):
+        raise WugError(f"{kind} material is no JSON, so it has no schema; its format is described in the docs")
+    click.echo(json.dumps(module.schema(), indent=2, ensure_ascii=False))

@@ -1,0 +1,35 @@
+"""`wug show`: a run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wug.cli import _common as common
+
+
+@click.command("show")
+@click.argument("run", type=int)
+@click.option("--failing", is_flag=True, help="The items that fail, with their sentences.")
+@common.db_option
+@common.format_option
+def command(run: int, failing: bool, db: Path | None, form: str) -> None:
+    """Print the results of a run that was kept.
+
+    \b
+    wug show 7
+    wug show 7 --failing
+    wug show 7 --format latex
+    """
+    from wug.runs.store import Store
+
+    store = Store(db or common.default_db())
+    record = store.run(run)
+    results = store.results(run)
+    common.say(f"run {record.id} · {record.status} · {record.started} · {record.command}")
+    common.deliver(results, form)
+    if failing:
+        from wug.report.terminal import failures
+
+        click.echo("\n".join(line for result in results for line in failures(result)))

@@ -1,0 +1,104 @@
+"""What can go wrong, as exceptions whose text is meant for the user.
+
+WugError                 the root; the command line prints it and exits with 1
+├── InputError           a file or a value that cannot be used, with its place
+│   ├── FormulaError     a prediction that cannot be read, with a caret under the fault
+│   └── SuiteError       a suite with one or more faults, all of them listed
+├── UnknownName          a name that is not known, with the nearest one that is
+├── ModelError           a model that cannot be loaded or does not answer
+├── MissingExtra         an optional package that is not installed
+└── StoreError           the run store cannot be read or written
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wug.types import Problem
+
+
+class WugError(Exception):
+    """Anything that the user can act on; its text says what happened, where, and what to do."""
+
+
+class InputError(WugError):
+    """A file or a value that cannot be used."""
+
+    def __init__(self, message: str, *, file: object = None, place: str | None = None) -> None:
+        self.message = message
+        self.file = None if file is None else str(file)
+        self.place = place
+        where = ", ".join(part for part in (self.file, place) if part)
+        super().__init__(f"{where}: {message}" if where else message)
+
+
+class FormulaError(InputError):
+    """A prediction that cannot be read; `start` and `end` are the columns of the fault in `formula`."""
+
+    def __init__(
+        self,
+        message: str,
+        formula: str,
+        start: int,
+        end: int,
+        *,
+        file: object = None,
+        place: str | None = None,
+    ) -> None:
+        self.formula, self.start, self.end = formula, start, end
+        super().__init__(f"{message}\n{caret(formula, start, end)}", file=file, place=place)
+        self.message = message
+
+
+class SuiteError(InputError):
+    """A suite with one or more faults; `problems` has them all."""
+
+    def __init__(self, problems: Sequence[Problem], *, file: object) -> None:
+        self.problems = tuple(problems)
+        lines = "\n".join(f"  {problem}" for problem in self.problems)
+        count = len(self.problems)
+        super().__init__(f"{count} fault{'s' if count != 1 else ''} in this suite\n{lines}", file=file)
+
+
+class UnknownName(WugError):
+    """A name that is not known, with the nearest one that is."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        self.what, self.name, self.known = what, name, sorted(known)
+        super().__init__(f"unknown {what} {name!r}.{suggestion(name, self.known)}")
+
+
+class ModelError(WugError):
+    """A model that cannot be loaded or does not answer."""
+
+
+class MissingExtra(WugError):
+    """An optional package that is not installed."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        super().__init__(f"{purpose} needs packages that are not installed: pip install 'wug[{extra}]'")
+
+
+class StoreError(WugError):
+    """The run store cannot be read or written."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The end of an error message: " Did you mean 'x'?", or the names that exist, or nothing."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if near:
+        return f" Did you mean {near[0]!r}?"
+    if not names:
+        return ""
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f" There is: {shown}"
+
+
+def caret(text: str, start: int, end: int) -> str:
+    """`text` indented by four, with carets under its characters `start:end`."""
+    flat = "".join(" " if ch in "\n\r\t" else ch for ch in text)
+    return f"    {flat}\n    {' ' * start}{'^' * max(1, end - start)}"

@@ -1,0 +1,95 @@
+"""Reading text files as they come: gzipped or not, any line end, with the place of every fault."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tempfile
+import zlib
+from pathlib import Path
+
+from wug.errors import InputError
+
+HEAD = 64 * 1024
+
+
+def read_bytes(path: Path, limit: int | None = None) -> bytes:
+    """The bytes of a file, decompressed if it is gzipped; only the first `limit` where given."""
+    try:
+        with path.open("rb") as raw:
+            gzipped = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            if not gzipped:
+                return raw.read() if limit is None else raw.read(limit)
+            with gzip.GzipFile(fileobj=raw) as unzipped:
+                return unzipped.read() if limit is None else unzipped.read(limit)
+    except FileNotFoundError:
+        raise InputError("no such file", file=path) from None
+    except IsADirectoryError:
+        raise InputError("is a folder, not a file", file=path) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"damaged gzip file ({error})", file=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, gzipped or not, without a byte-order mark; line ends as they are."""
+    data = read_bytes(path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"not UTF-8 text (byte 0x{data[error.start]:02x}). Save the file as UTF-8",
+            file=path,
+            place=f"line {line}",
+        ) from None
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file without their ends (LF or CRLF), a last empty one dropped."""
+    lines = read_text(path).replace("\r\n", "\n").split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def head(path: Path) -> str:
+    """The first 64 KiB as text, whatever they are; empty for a folder or a file that cannot be read."""
+    if not path.is_file():
+        return ""
+    try:
+        return read_bytes(path, HEAD).decode("utf-8-sig", errors="replace")
+    except InputError:
+        return ""
+
+
+def checksum(*parts: bytes | str) -> str:
+    """Twelve hexadecimal digits that change when any part does."""
+    digest = hashlib.blake2b(digest_size=6)
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all: a reader never sees half of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
+                out.write(text)
+            umask = os.umask(0)
+            os.umask(umask)
+            Path(name).chmod(0o666 & ~umask)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None

@@ -1,0 +1,233 @@
+"""Where the tokens of somebody else's tokenizer stand in a text.
+
+Published surprisals come as token lists without places: words in lower case, `<unk>` for a word that a model
+does not know, `##` and `Ġ` marks, Moses' `@-@`, punctuation left out. The places are found by dynamic programming
+over all of a sentence's tokens at once, so that an unknown word is placed by the known ones on both sides of it.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from wug.errors import InputError
+
+UNKNOWN = ("<unk>", "[UNK]", "<UNK>", "<unk/>")
+STARTS = ("<s>", "[CLS]", "<bos>", "<BOS>", "<sos>", "<eos>", "<|endoftext|>", "<|begin_of_text|>")
+ENDS = ("<eos>", "<EOS>", "</s>", "<|endoftext|>", "[SEP]", "<|end_of_text|>")
+SPACE_MARKS = "Ġ▁ "
+"""What tokenizers write for the space before a word."""
+
+# What each step costs; only their order matters. Leaving out a visible character must cost more than
+# giving it to an unknown word ("audition." is one word to a tokenizer that does not know it).
+_DROPPED = 20
+_INSIDE_A_WORD = 5
+_AT_PUNCTUATION = 1
+_OTHER_FORM = 1
+_FAR = 10**9
+
+_MARKS_BEFORE = ("##", "Ġ", "▁", "Ċ")
+_MARKS_AFTER = ("@@", "</w>")
+_TREEBANK = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "``": '"',
+    "''": '"',
+    "--": "-",
+    "---": "-",
+}
+_QUOTES = dict.fromkeys("‘’‚‛`´′", "'") | dict.fromkeys("“”„‟«»″", '"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A text in lower case without accents, typographic dashes and quotes; `places` lead back to the text."""
+
+    letters: str
+    places: tuple[int, ...]
+    """Where each folded character stands in the text, and the text's length after the last."""
+
+
+def align(
+    text: str,
+    tokens: Sequence[str],
+    *,
+    unknown: Collection[str] = UNKNOWN,
+    ends: Collection[str] = ENDS,
+    starts: Collection[str] = STARTS,
+) -> list[tuple[int, int]]:
+    """The characters of `text` that each token stands for, as (start, end).
+
+    Case, accents and the style of dashes and quotes do not matter. An unknown word stands for one word or
+    a part of one, never for several. Punctuation may be left out by the tokenizer, letters and digits may not:
+    where no alignment exists, InputError quotes the token. A start mark gets (0, 0), an end mark the text's
+    length twice, and a token without visible characters (a lone `▁`) the place of the next visible character.
+    """
+    first, last = 0, len(tokens)
+    while first < last and tokens[first] in starts:
+        first += 1
+    while last > first and tokens[last - 1] in ends:
+        last -= 1
+    folded = _fold(text)
+    inner = _place(text, folded, tokens[first:last], unknown, first)
+    return [(0, 0)] * first + inner + [(len(text), len(text))] * (len(tokens) - last)
+
+
+def is_unknown(token: str, unknown: Collection[str] = UNKNOWN) -> bool:
+    """Whether a token stands for a word that the model does not know, of any class (`UNK-LC-ing`)."""
+    return token in unknown or token.startswith(("<unk-", "UNK-"))
+
+
+def _place(
+    text: str, folded: _Folded, tokens: Sequence[str], unknown: Collection[str], offset: int
+) -> list[tuple[int, int]]:
+    """The cheapest way through the text: for each token, where it can end, at what cost, and from where."""
+    steps: list[dict[int, tuple[int, int, int]]] = []
+    costs = {0: 0}
+    for index, token in enumerate(tokens):
+        step: dict[int, tuple[int, int, int]] = {}
+        for before, cost in costs.items():
+            for start, end, more in _moves(folded.letters, before, token, unknown):
+                if cost + more < step.get(end, (_FAR, 0, 0))[0]:
+                    step[end] = (cost + more, before, start)
+        if not step:
+            furthest = folded.places[max(costs)]
+            raise InputError(
+                f"token {offset + index + 1}, {token!r}, does not fit the sentence at "
+                f"{text[furthest : furthest + 30].lstrip()!r} in {_short(text)!r}"
+            )
+        steps.append(step)
+        costs = {end: entry[0] for end, entry in step.items()}
+    finals = {end: cost + (_dropping(folded.letters, end, len(folded.letters))) for end, cost in costs.items()}
+    best = min(finals, key=lambda end: (finals[end], end))
+    if finals[best] >= _FAR:
+        furthest = folded.places[max(costs)]
+        after = f"after the last token, {tokens[-1]!r}, " if tokens else ""
+        raise InputError(f"{after}no token is left for {text[furthest:].strip()[:30]!r} in {_short(text)!r}")
+    return _traced(folded, steps, best)
+
+
+def _traced(folded: _Folded, steps: list[dict[int, tuple[int, int, int]]], end: int) -> list[tuple[int, int]]:
+    places = []
+    for step in reversed(steps):
+        _, before, start = step[end]
+        if start == end:
+            places.append((folded.places[start], folded.places[start]))
+        else:
+            # One character of the text may fold to several: the end is after the last one touched.
+            places.append((folded.places[start], folded.places[end - 1] + 1))
+        end = before
+    places.reverse()
+    return places
+
+
+def _moves(letters: str, before: int, token: str, unknown: Collection[str]) -> Iterator[tuple[int, int, int]]:
+    """Every (start, end, cost) that a token can take after the character `before`."""
+    forms = _forms(token)
+    start, cost = _skip_spaces(letters, before), 0
+    while True:
+        if is_unknown(token, unknown):
+            for end, more in _unknown_ends(letters, start):
+                yield start, end, cost + more + _cut(letters, start)
+        for rank, form in enumerate(forms):
+            matched = _match(letters, start, form)
+            if matched is not None:
+                yield start, matched, cost + rank * _OTHER_FORM
+        if start >= len(letters) or letters[start].isalnum():
+            return
+        start, cost = _skip_spaces(letters, start + 1), cost + _DROPPED
+
+
+def _unknown_ends(letters: str, start: int) -> Iterator[tuple[int, int]]:
+    end = start
+    while end < len(letters) and not letters[end].isspace():
+        end += 1
+        yield end, _cut(letters, end)
+
+
+def _cut(letters: str, place: int) -> int:
+    """The cost of an unknown word's edge: none at a space, little at punctuation, more inside a word."""
+    if place == 0 or place >= len(letters) or letters[place].isspace() or letters[place - 1].isspace():
+        return 0
+    inside = letters[place].isalnum() and letters[place - 1].isalnum()
+    return _INSIDE_A_WORD if inside else _AT_PUNCTUATION
+
+
+def _match(letters: str, start: int, form: str) -> int | None:
+    """Where `form` ends if it stands at `start`; spaces in the text do not matter."""
+    if letters.startswith(form, start):
+        return start + len(form)
+    place = start
+    for letter in form:
+        place = _skip_spaces(letters, place)
+        if place >= len(letters) or letters[place] != letter:
+            return None
+        place += 1
+    return place
+
+
+def _dropping(letters: str, start: int, end: int) -> int:
+    """The cost of leaving out the characters `start:end`."""
+    visible = [letter for letter in letters[start:end] if not letter.isspace()]
+    return _FAR if any(map(str.isalnum, visible)) else _DROPPED * len(visible)
+
+
+def _skip_spaces(letters: str, place: int) -> int:
+    while place < len(letters) and letters[place].isspace():
+        place += 1
+    return place
+
+
+def _forms(token: str) -> list[str]:
+    """What a token may look like in a text, folded, the likeliest first."""
+    bare = token
+    while bare.startswith(_MARKS_BEFORE):
+        bare = next(bare.removeprefix(mark) for mark in _MARKS_BEFORE if bare.startswith(mark))
+    for mark in _MARKS_AFTER:
+        if bare != mark:
+            bare = bare.removesuffix(mark)
+    moses = bare[1:-1] if len(bare) > 2 and bare[0] == bare[-1] == "@" else bare
+    candidates = [bare, token, moses, html.unescape(bare), _TREEBANK.get(bare, bare), _from_bytes(bare)]
+    return list(dict.fromkeys("".join(_fold(candidate).letters.split()) for candidate in candidates))
+
+
+def _from_bytes(token: str) -> str:
+    """What a token of byte-level BPE stands for, where it is whole characters."""
+    try:
+        return bytes(_BYTES[letter] for letter in token).decode()
+    except (KeyError, UnicodeDecodeError):
+        return token
+
+
+def _byte_letters() -> dict[str, int]:
+    """GPT-2's letters for bytes: printable ones stand for themselves, the others follow from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+_BYTES = _byte_letters()
+
+
+def _fold(text: str) -> _Folded:
+    letters: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text):
+        for one in unicodedata.normalize("NFKD", letter.lower()) or letter:
+            category = unicodedata.category(one)
+            if category == "Mn":
+                continue
+            plain = "-" if category == "Pd" or one == "−" else _QUOTES.get(one, one)
+            letters.append(" " if plain.isspace() else plain)
+            places.append(place)
+    return _Folded("".join(letters), (*places, len(text)))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"

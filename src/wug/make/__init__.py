@@ -1,0 +1,1 @@
+"""New test material: seeded generators, one module a kind."""

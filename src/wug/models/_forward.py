@@ -1,0 +1,274 @@
+"""Asking a causal transformer: through prefix trees where the model can take them, else the plain way."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wug.errors import InputError, ModelError
+from wug.models._ragged import Ints, Ragged
+from wug.models._tree import Batch, plan_plain, plan_trees
+
+Floats = npt.NDArray[np.float64]
+
+WIDTH = 128
+"""Places in a row. Longer sequences are asked the plain way: the check at load is good for this width."""
+SLICE = {"cpu": 1 << 25, "cuda": 1 << 30}
+"""Logits normalised at a time: bounds the copies that normalising makes."""
+
+log = logging.getLogger("wug")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A batch under way: a GPU may still be computing it."""
+
+    batch: Batch
+    values: Any
+    """For each question, the log-probability of its target."""
+    openings: Any
+    """For each question, the log-probability that a new word opens at its node; None if not wanted."""
+    leaf_openings: Any
+    """The same for the last node of each sequence."""
+    done: Any
+    """The moment at which the values are here; None if they are already."""
+
+
+class Engine:
+    """A model and the way to ask it; `nodes` shrinks when memory runs out."""
+
+    def __init__(self, model: Any, *, trees: bool, nodes: int | None, word_starts: Sequence[int] | None) -> None:
+        self.model = model
+        self.trees = trees
+        self.device = model.device
+        vocabulary = model.get_input_embeddings().num_embeddings
+        self.nodes = nodes or _affordable(self.device, vocabulary)
+        self.chunk = _chunk(model)
+        self._opens = None if word_starts is None else np.isin(np.arange(vocabulary), word_starts)
+        self._word_starts = None if word_starts is None else self._send(np.array(word_starts))
+
+    def plan(self, sequences: Ragged) -> list[Batch]:
+        """The batches that ask every token but the first of each sequence; an empty one asks nothing."""
+        fits = (sequences.lengths <= WIDTH) & self.trees
+        some = sequences.lengths > 0
+        leaves = self._opens is not None
+        return [
+            *plan_trees(sequences, np.flatnonzero(some & fits), width=WIDTH, nodes=self.nodes, leaves=leaves),
+            *plan_plain(sequences, np.flatnonzero(some & ~fits), nodes=self.nodes),
+        ]
+
+    def ask(self, batch: Batch) -> Asked:
+        """A batch, started; on a GPU this returns before it is computed."""
+        import torch
+
+        with torch.inference_mode():
+            columns = _joined(self._rows(batch, 0, len(batch.tokens)))
+        values, openings, leaves = (None if column is None else self._fetch(column) for column in columns)
+        if self.device.type != "cuda":
+            return Asked(batch, values, openings, leaves, None)
+        # Queued right behind the batch: to wait for it later is to wait for nothing that was queued since.
+        done = torch.cuda.Event()
+        done.record()
+        return Asked(batch, values, openings, leaves, done)
+
+    def collect(self, asked: Iterable[Asked], size: int) -> Floats:
+        """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not asked."""
+        answers = np.full(size, np.nan)
+        for one in asked:
+            if one.done is not None:
+                one.done.synchronize()
+            values = one.values.double().numpy()
+            if one.openings is not None:
+                openings, leaves = one.openings.double().numpy(), one.leaf_openings.double().numpy()
+                values = self._close_words(one.batch, values, openings, leaves)
+            if np.isnan(values).any():
+                raise ModelError(
+                    f"{type(self.model).__name__} answers with values that are no numbers. In half precision that "
+                    "is an overflow: use -M dtype=float32. Otherwise its weights are damaged"
+                )
+            answers[one.batch.where] = values
+        return answers
+
+    def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
+        """For each sequence, the log-probabilities of its tokens but the first: plan, ask and collect in one."""
+        ragged = Ragged.of(sequences)
+        answers = self.collect([self.ask(batch) for batch in self.plan(ragged)], len(ragged.flat))
+        return [answers[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
+
+    def _rows(self, batch: Batch, low: int, high: int) -> list[tuple[Any, Any, Any]]:
+        """The answers of the rows `low:high`; when memory runs out, of each half of them."""
+        import torch
+
+        try:
+            return [self._compute(batch, low, high)]
+        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
+            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+                raise
+            if high - low == 1:
+                raise ModelError(
+                    f"out of memory for {batch.width} tokens on {self.device}: take a smaller model, "
+                    "-M dtype=bfloat16, or another --device"
+                ) from error
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        half = (low + high) // 2
+        self.nodes = max(1, (half - low) * batch.width)
+        log.warning("memory ran out: going on with %d tokens at a time", self.nodes)
+        return self._rows(batch, low, half) + self._rows(batch, half, high)
+
+    def _compute(self, batch: Batch, low: int, high: int) -> tuple[Any, Any, Any]:
+        import torch
+
+        rows = self._send(np.stack([batch.tokens[low:high], batch.depth[low:high], batch.end[low:high]]))
+        logits = self._logits(batch.packed, *rows)
+        row_of, leaf_row = batch.parents // batch.width, batch.leaves // batch.width
+        step = max(1, SLICE.get(self.device.type, SLICE["cpu"]) // (logits.shape[1] * logits.shape[2]))
+        parts: list[tuple[Any, Any, Any]] = []
+        for start in range(low, high, step):  # whole rows, so that their questions stand together
+            stop = min(start + step, high)
+            shares = torch.log_softmax(logits[start - low : stop - low].flatten(0, 1).float(), dim=-1)
+            first, last = np.searchsorted(row_of, [start, stop])
+            base = start * batch.width
+            parents, targets = self._send(np.stack([batch.parents[first:last] - base, batch.targets[first:last]]))
+            values = shares[parents, targets]
+            if self._word_starts is None:
+                parts.append((values, None, None))
+                continue
+            opening = torch.logsumexp(shares[:, self._word_starts], dim=-1)
+            first, last = np.searchsorted(leaf_row, [start, stop])
+            parts.append((values, opening[parents], opening[self._send(batch.leaves[first:last] - base)]))
+        return _joined(parts)
+
+    def _logits(self, packed: bool, tokens: Any, depth: Any, end: Any) -> Any:
+        import torch
+
+        place = torch.arange(tokens.shape[1], device=self.device)
+        if not packed:
+            present = (place < end).long()
+            return self.model(input_ids=tokens, attention_mask=present, use_cache=False).logits
+        visible = (place[None, :] <= place[:, None]) & (place[:, None] < end[:, None, :])
+        # Additive, not boolean: gptj, codegen, xglm and gemma2 read a boolean mask wrongly without a word.
+        mask = torch.zeros(visible.shape, dtype=self.model.dtype, device=self.device)
+        mask.masked_fill_(~visible, torch.finfo(mask.dtype).min)
+        # The model applies its own head, since some scale or cap their logits there.
+        return self.model(input_ids=tokens, position_ids=depth, attention_mask=mask[:, None], use_cache=False).logits
+
+    def _send(self, array: Ints) -> Any:
+        import torch
+
+        tensor = torch.from_numpy(np.ascontiguousarray(array))
+        if self.device.type == "cuda":
+            return tensor.pin_memory().to(self.device, non_blocking=True)
+        return tensor.to(self.device)
+
+    def _fetch(self, tensor: Any) -> Any:
+        import torch
+
+        if self.device.type != "cuda":
+            return tensor.cpu()
+        return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
+
+    def _close_words(self, batch: Batch, values: Floats, openings: Floats, leaves: Floats) -> Floats:
+        """Count the end of a word with that word (Pimentel & Meister 2024, Oh & Schuler 2024).
+
+        Where a token with a leading space follows, the model has spent probability on the word's ending
+        there: it is taken from the next word and given to the word that ends.
+        """
+        assert self._opens is not None
+        begins = self._opens[batch.targets]
+        final = np.zeros(len(values), dtype=bool)
+        ends = np.cumsum(batch.counts)
+        has_any = batch.counts > 0
+        final[ends[has_any] - 1] = True
+        after = np.append(openings[1:], 0.0)  # the node of a token is the one that the next question asks
+        after[final] = leaves[has_any]
+        closes = final | np.append(begins[1:], False)
+        closed: Floats = values - np.where(begins, openings, 0.0) + np.where(closes, after, 0.0)
+        return closed
+
+
+def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+    """The same columns of all parts, one after the other."""
+    import torch
+
+    values, openings, leaves = (None if c[0] is None else torch.cat(c) for c in zip(*parts, strict=True))
+    return values, openings, leaves
+
+
+def choose_engine(
+    model: Any, *, wanted: str = "auto", nodes: int | None = None, word_starts: Sequence[int] | None = None
+) -> Engine:
+    """An engine that was seen to give the plain way's numbers; `wanted` is auto, tree or plain."""
+    if wanted not in ("auto", "tree", "plain"):
+        raise InputError(f"option engine={wanted!r}: write auto, tree or plain")
+    plain = Engine(model, trees=False, nodes=nodes, word_starts=word_starts)
+    probes = _probes(model.get_input_embeddings().num_embeddings)
+    expected = [plain.logprobs([probe])[0] for probe in probes]
+    _require_causal(plain, probes[-1], expected[-1])
+    if wanted == "plain":
+        return plain
+    trees = Engine(model, trees=True, nodes=nodes, word_starts=word_starts)
+    try:
+        found = trees.logprobs(probes)
+        gap = max(float(np.abs(a - b).max()) for a, b in zip(expected, found, strict=True))
+        fault = "" if gap <= _tolerance(model) else f"its scores differ from the plain way's by {gap:.2g} nats"
+    except (TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError) as error:
+        fault = f"it cannot take a tree ({str(error).split(chr(10))[0][:120]})"
+    if not fault:
+        return trees
+    if wanted == "tree":
+        raise ModelError(f"engine=tree: {type(model).__name__}: {fault}. Use engine=auto")
+    log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, fault)
+    return plain
+
+
+def _probes(vocabulary: int) -> list[list[int]]:
+    """Token sequences that share beginnings and together fill a row of a tree."""
+    draw = np.random.default_rng(1958)
+    trunk = draw.integers(0, vocabulary, size=24).tolist()
+    probes: list[list[int]] = []
+    nodes = 0
+    while nodes < WIDTH - 14:
+        cut = int(draw.integers(1, 12))
+        tail = draw.integers(0, vocabulary, size=int(draw.integers(3, 12))).tolist()
+        probes.append(trunk[:cut] + tail)
+        nodes += len(tail)
+    return [*probes, trunk]
+
+
+def _require_causal(plain: Engine, probe: list[int], expected: Floats) -> None:
+    """A model that looks ahead gives other numbers when the end of a text is cut off."""
+    shorter = plain.logprobs([probe[:-4]])[0][:-1]  # the last one may count the end of its word
+    gap = float(np.abs(shorter - expected[: len(shorter)]).max())
+    if gap > 10 * _tolerance(plain.model):
+        raise ModelError(
+            f"{type(plain.model).__name__} looks at words to the right, so it is no causal model "
+            f"(scores of the same beginning differ by {gap:.2g} nats). Use masked:"
+        )
+
+
+def _tolerance(model: Any) -> float:
+    """Nats that two ways of computing the same may differ."""
+    return {"torch.float64": 1e-6, "torch.float32": 1e-4}.get(str(model.dtype), 0.15)
+
+
+def _affordable(device: Any, vocabulary: int) -> int:
+    """Places whose logits, with the copies that are made of them, take a moderate part of the memory."""
+    import torch
+
+    if device.type != "cuda":
+        return 1024
+    free, _ = torch.cuda.mem_get_info(device)
+    return int(min(16384, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3))))
+
+
+def _chunk(model: Any) -> int:
+    """Requests for a few seconds' work, guessed from the number of parameters."""
+    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    rate, least, most = (4e6, 512, 65536) if model.device.type == "cuda" else (6e4, 32, 2048)
+    return int(min(most, max(least, rate / max(millions, 1.0))))

@@ -1,0 +1,45 @@
+"""How a model is named: `kind:name@revision?key=value&key=value`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from wug.errors import InputError, UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model as the user named it."""
+
+    kind: str
+    name: str
+    revision: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}" + (f"@{self.revision}" if self.revision else "")
+
+    def checked(self, known: Mapping[str, str]) -> Mapping[str, str]:
+        """The options, or an error that names one which `known` does not have."""
+        for key in self.options:
+            if key not in known:
+                raise UnknownName(f"option of {self.kind} models", key, known)
+        return self.options
+
+
+def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None) -> ModelSpec:
+    """Read a model's name; `options` (of -M) win over those in the name."""
+    kind, colon, rest = text.partition(":")
+    if not colon or not rest or kind not in kinds:
+        if colon and rest and kind.isidentifier():
+            raise UnknownName("kind of model", kind, kinds)
+        raise InputError(
+            f"model {text!r} has no kind. Write it as kind:name, such as causal:{text}; kinds: {', '.join(kinds)}"
+        )
+    verbatim = kind in ("command", "endpoint")  # their names may contain ? and @ themselves
+    name, _, query = (rest, "", "") if verbatim else rest.partition("?")
+    name, _, revision = (name, "", "") if verbatim or kind in ("replay", "ngram") else name.partition("@")
+    given = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=False))
+    return ModelSpec(kind, name, revision or None, {**given, **(options or {})})

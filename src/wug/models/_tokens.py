@@ -1,0 +1,133 @@
+"""Texts to tokens with the place of each in the text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wug.errors import ModelError
+from wug.models._ragged import Ints, Ragged, flatten
+from wug.types import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenised:
+    """The tokens of some texts, each text cut off after the span that was asked for."""
+
+    ids: Ragged
+    starts: Ints
+    """For each token, where its first visible character stands."""
+    ends: Ints
+    pieces: Mapping[int, tuple[str, ...]]
+    """The tokens' names, for those texts that have unknown words."""
+
+
+class Tokeniser:
+    """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
+
+    __slots__ = ("_backend", "_bytes", "_unknown", "hf")
+
+    def __init__(self, hf: Any) -> None:
+        if not hf.is_fast:
+            raise ModelError(
+                f"the tokenizer {type(hf).__name__} gives no character offsets, and scores need them. "
+                "Convert it to a tokenizer.json (transformers: `convert_slow_tokenizer`) beside the model"
+            )
+        self.hf = hf
+        self._backend = hf.backend_tokenizer
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
+        self._bytes = _byte_counts(self._backend)
+
+    def __call__(self, requests: Sequence[Request]) -> Tokenised:
+        """The tokens of each request's text; the tokenizer's own threads do the work."""
+        texts = [request.text for request in requests]
+        found = self._by_bytes(texts) or self._by_offsets(texts)
+        if any(request.span is not None for request in requests):
+            found = _cut(found, requests)
+        return found
+
+    def _by_bytes(self, texts: list[str]) -> Tokenised | None:
+        """Offsets from the sizes of the tokens, much faster; None where they do not tell."""
+        if self._bytes is None or not all(map(str.isascii, texts)):
+            return None
+        ids = Ragged.of([one.ids for one in self._backend.encode_batch_fast(texts, add_special_tokens=False)])
+        sizes, blanks = self._bytes.size[ids.flat], self._bytes.blank[ids.flat]
+        sums = np.append(0, np.cumsum(sizes))
+        bounds = np.append(0, np.cumsum(ids.lengths))
+        text_sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        if not np.array_equal(np.diff(sums[bounds]), text_sizes) or bool((blanks == sizes).any()):
+            return None
+        ends = sums[1:] - np.repeat(sums[bounds[:-1]], ids.lengths)
+        return Tokenised(ids, ends - sizes + blanks, ends, {})
+
+    def _by_offsets(self, texts: list[str]) -> Tokenised:
+        encoded = self._backend.encode_batch(texts, add_special_tokens=False)
+        ids = Ragged.of([one.ids for one in encoded])
+        starts: list[list[int]] = []
+        ends: list[list[int]] = []
+        pieces: dict[int, tuple[str, ...]] = {}
+        for place, (text, one) in enumerate(zip(texts, encoded, strict=True)):
+            offsets = one.offsets
+            first = [_visible(text, a) for a, _ in offsets]
+            starts.append(first)
+            ends.append([max(a, b) for a, (_, b) in zip(first, offsets, strict=True)])
+            if self._unknown is not None and self._unknown in one.ids:
+                spans = zip(one.ids, first, ends[-1], strict=True)
+                pieces[place] = tuple(self.hf.unk_token if i == self._unknown else text[a:b] for i, a, b in spans)
+        count = len(ids.flat)
+        return Tokenised(ids, flatten(starts, count), flatten(ends, count), pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bytes:
+    """What each token of a byte-level vocabulary takes of a text."""
+
+    size: Ints
+    blank: Ints
+    """White space at its beginning."""
+
+
+def _byte_counts(backend: Any) -> _Bytes | None:
+    """The sizes of a byte-level tokenizer's tokens; None for another, or one that changes the text first."""
+    described = json.loads(backend.to_str())
+    steps = described.get("pre_tokenizer") or {}
+    last = (steps.get("pretokenizers") or [steps])[-1]
+    if described["normalizer"] or last.get("type") != "ByteLevel" or last.get("add_prefix_space"):
+        return None
+    if any(token["special"] is False for token in described["added_tokens"]):
+        return None
+    names = {index: name for name, index in backend.get_vocab(with_added_tokens=True).items()}
+    size = np.zeros(max(names) + 1, dtype=np.int64)
+    blank = np.zeros_like(size)
+    for index, name in names.items():
+        size[index] = len(name)
+        blank[index] = len(name) - len(name.lstrip("ĠĉĊčċČ"))  # the byte alphabet's space, tab and line ends
+    for token in described["added_tokens"]:
+        size[token["id"]] = -1  # cannot come from plain text; if it does, sizes do not add up
+    return _Bytes(size, blank)
+
+
+def _cut(found: Tokenised, requests: Sequence[Request]) -> Tokenised:
+    """Without the tokens after each request's span: nothing asks for them."""
+    limits = [len(r.text) + 1 if r.span is None else r.span[1] for r in requests]
+    keep = found.starts < np.repeat(np.array(limits), found.ids.lengths)
+    bounds = np.append(0, np.cumsum(keep))[np.append(0, np.cumsum(found.ids.lengths))]
+    lengths = np.diff(bounds)
+    pieces = {place: names[: int(lengths[place])] for place, names in found.pieces.items()}
+    return Tokenised(Ragged(found.ids.flat[keep], lengths), found.starts[keep], found.ends[keep], pieces)
+
+
+def _visible(text: str, start: int) -> int:
+    """Where the first character that is no white space stands, from `start` on.
+
+    A token of white space alone counts with the word after it, as the space before a word does.
+    """
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start

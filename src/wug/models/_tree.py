@@ -1,0 +1,171 @@
+"""Batches of token sequences: prefix trees in packed rows, and plain padded rows.
+
+In a tree every distinct beginning of the sentences is computed once, and there is no padding. A node is a
+distinct prefix that something follows; its hidden state gives the probability of every token that may follow
+it. Nodes stand in depth-first order in rows of a fixed width; in a row, node `k` is visible to node `q` when
+`k <= q < end[k]`: exactly when `k` is a prefix of `q`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from wug.models._ragged import Ints, Ragged
+
+BLOCK = 4096
+"""Sequences planned together: bounds the memory of a plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of nodes and the questions to them, grouped by row and, in a row, by sequence."""
+
+    packed: bool
+    """Whether the rows hold trees; else each holds one sequence, padded at its end."""
+    tokens: Ints
+    """(rows, width): the last token of each node; 0 where a row is not full."""
+    depth: Ints
+    """(rows, width): tokens before it."""
+    end: Ints
+    """(rows, width): the place after its last descendant; in a plain row, after the last token."""
+    parents: Ints
+    """For each question, the flat place (row * width + place) of the node that is asked."""
+    targets: Ints
+    """For each question, the token whose log-probability is wanted."""
+    where: Ints
+    """For each question, where that token stands in the flat sequences that were planned."""
+    counts: Ints
+    """For each sequence, how many questions it has."""
+    leaves: Ints
+    """For each sequence, the flat place of its last node: of its last token, if leaves are computed."""
+
+    @property
+    def width(self) -> int:
+        """Places in a row."""
+        return int(self.tokens.shape[1])
+
+
+def plan_trees(sequences: Ragged, which: Ints, *, width: int, nodes: int, leaves: bool = False) -> Iterator[Batch]:
+    """Batches of at most `nodes` places (one row at least) that ask every token but the first of each sequence.
+
+    The sequences `which` have a token or more and, without the last, fit in a row of `width`. With `leaves`, a
+    node is made of the last token too.
+    """
+    for first in range(0, len(which), BLOCK):
+        yield from _plan_block(sequences, which[first : first + BLOCK], width, nodes, leaves)
+
+
+def plan_plain(sequences: Ragged, which: Ints, *, nodes: int) -> Iterator[Batch]:
+    """Batches of at most `nodes` places (one row at least), a sequence a row, those of like length together."""
+    order = which[np.argsort(sequences.lengths[which], kind="stable")]
+    while len(order):
+        # The longest come last: take as many of them as fit beside the longest.
+        rows = max(1, nodes // int(sequences.lengths[order[-1]]))
+        order, here = order[:-rows], order[-rows:]
+        tokens, where = _padded(sequences, here)
+        lengths = sequences.lengths[here]
+        flat = np.arange(tokens.size).reshape(tokens.shape)
+        asked = where[:, 1:] >= 0
+        yield Batch(
+            packed=False,
+            tokens=np.maximum(tokens, 0),
+            depth=np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape),
+            end=np.broadcast_to(lengths[:, None], tokens.shape),
+            parents=flat[:, :-1][asked],
+            targets=tokens[:, 1:][asked],
+            where=where[:, 1:][asked],
+            counts=lengths - 1,
+            leaves=flat[np.arange(len(here)), lengths - 1],
+        )
+
+
+def _padded(sequences: Ragged, which: Ints) -> tuple[Ints, Ints]:
+    """The tokens of some sequences as a matrix, and where each stands in the flat sequences; -1 is padding."""
+    lengths = sequences.lengths[which]
+    within = np.arange(int(lengths.max())) < lengths[:, None]
+    where = np.full(within.shape, -1, dtype=np.int64)
+    where[within] = sequences.places(which)
+    return np.where(within, sequences.flat[where], -1), where
+
+
+def _sorted(tokens: Ints) -> Ints:
+    """The order of the rows by their tokens, compared as bytes."""
+    rows = np.ascontiguousarray(tokens + 1, dtype=">u4")  # padding becomes 0 and comes first
+    return np.argsort(rows.view(f"S{4 * rows.shape[1]}").ravel(), kind="stable")
+
+
+def _plan_block(sequences: Ragged, which: Ints, width: int, nodes: int, leaves: bool) -> Iterator[Batch]:
+    tokens, where = _padded(sequences, which)
+    order = _sorted(tokens)
+    tokens, where = tokens[order], where[order]
+    lengths = sequences.lengths[which][order]
+    columns = np.arange(tokens.shape[1])
+
+    inner = lengths if leaves else lengths - 1  # nodes on the path of each sequence
+    same = (tokens[1:] == tokens[:-1]) & (tokens[1:] >= 0)
+    common = np.concatenate([[0], np.logical_and.accumulate(same, axis=1).sum(axis=1)])
+    before = np.concatenate([[0], inner[:-1]])
+    shared = np.minimum(np.minimum(common, before), inner)  # without leaves, a last token was not computed
+
+    starts = _row_starts(inner, inner - shared, width)
+    shared[starts] = 0
+    fresh = inner - shared
+    after = np.cumsum(fresh)  # nodes up to and including each sequence
+    first = after - fresh
+
+    on_path = columns < inner[:, None]
+    made = on_path & (columns >= shared[:, None])
+    places = np.where(made, first[:, None] + columns - shared[:, None], -1)
+    places = np.maximum.accumulate(places, axis=0)  # a shared node is the latest one made in its column
+    ends = np.empty(int(after[-1]), dtype=np.int64)
+    ends[places[on_path]] = np.repeat(after, inner)  # the last sequence through a node wins
+    node_tokens, node_depth = tokens[made], np.broadcast_to(columns, made.shape)[made]
+
+    stops = np.append(starts[1:], len(order))
+    per_batch = max(1, nodes // width)
+    for row in range(0, len(starts), per_batch):
+        lows, highs = starts[row : row + per_batch], stops[row : row + per_batch]
+        bases = first[lows]
+        sizes = after[highs - 1] - bases
+        used = -(-max(int(sizes.max()), 1) // 8) * 8  # a multiple of 8 keeps fast attention kernels in play
+        filled = np.arange(used) < sizes[:, None]
+        nodes_here = slice(int(bases[0]), int(after[highs[-1] - 1]))
+        row_tokens = np.zeros(filled.shape, dtype=np.int64)
+        row_depth = np.zeros(filled.shape, dtype=np.int64)
+        row_end = np.broadcast_to(np.arange(1, used + 1), filled.shape).copy()  # an empty place sees itself
+        row_tokens[filled] = node_tokens[nodes_here]
+        row_depth[filled] = node_depth[nodes_here]
+        row_end[filled] = ends[nodes_here] - np.repeat(bases, sizes)
+
+        here = slice(int(lows[0]), int(highs[-1]))
+        row_of = np.repeat(np.arange(len(lows)), highs - lows)
+        flat = places[here] + (row_of * used - bases[row_of])[:, None]
+        asked = where[here, 1:] >= 0
+        last = np.maximum(inner[here] - 1, 0)
+        yield Batch(
+            packed=True,
+            tokens=row_tokens,
+            depth=row_depth,
+            end=row_end,
+            parents=flat[:, :-1][asked],
+            targets=tokens[here, 1:][asked],
+            where=where[here, 1:][asked],
+            counts=lengths[here] - 1,
+            leaves=flat[np.arange(len(last)), last],
+        )
+
+
+def _row_starts(inner: Ints, fresh: Ints, width: int) -> Ints:
+    """The sequences that open a row: each row takes as many in order as fit."""
+    total = np.cumsum(fresh)
+    starts = [0]
+    while True:
+        opening = starts[-1]
+        room = total[opening] + width - inner[opening]
+        following = int(np.searchsorted(total, room, side="right"))
+        if following >= len(total):
+            return np.array(starts)
+        starts.append(max(following, opening + 1))

@@ -1,0 +1,108 @@
+"""Where a Hugging Face model comes from, what identifies it, and loading it safely."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import MissingExtra, ModelError
+from wug.models._spec import ModelSpec
+
+IGNORED = ("README", "LICENSE", "optimizer", "scheduler", "training_args", "rng_state", "trainer_state", ".")
+"""Files of a model folder whose content changes no answer begin like this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model with its tokenizer, on its device."""
+
+    model: Any
+    tokenizer: Any
+    name: str
+    fingerprint: str
+
+
+def fingerprint(folder: Path) -> str:
+    """Twelve hexadecimal digits of everything in a model folder that can change an answer."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and not path.name.startswith(IGNORED):
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").digest()
+            digest.update(path.name.encode() + b"\0" + content)
+    return digest.hexdigest()[:12]
+
+
+def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_code: bool) -> Loaded:
+    """The model that `spec` names, by the transformers class `auto`, ready to answer."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise MissingExtra(f"a {spec.kind} model", "hf") from None
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+
+    folder = Path(spec.name).expanduser()
+    local = folder.is_dir()
+    if not local and (folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1):
+        raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
+    if local and not (folder / "config.json").is_file():
+        raise ModelError(f"{spec}: the folder has no config.json, so it is no Hugging Face model")
+    where = str(folder) if local else spec.name
+    common: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": local}
+    if spec.revision is not None:
+        common["revision"] = spec.revision
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **common)
+        model, info = getattr(transformers, auto).from_pretrained(
+            where,
+            dtype=dtype if dtype == "auto" else getattr(torch, dtype),
+            output_loading_info=True,
+            **common,
+        )
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise ModelError(_explain(spec, error, local)) from error
+    if info.get("missing_keys"):
+        some = ", ".join(sorted(info["missing_keys"])[:3])
+        raise ModelError(
+            f"{spec}: {len(info['missing_keys'])} weights are not in the checkpoint (such as {some}) and would be "
+            f"random. It is probably no {spec.kind} model"
+        )
+    try:
+        model = model.to(device).eval()
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
+    mark = fingerprint(folder) if local else (getattr(model.config, "_commit_hash", None) or "unknown")[:12]
+    return Loaded(model, tokenizer, folder.resolve().name if local else spec.name, mark)
+
+
+def pick_device(wanted: str | None) -> str:
+    """The device to use: the one asked for, or the first of cuda, mps, cpu that is there."""
+    import torch
+
+    if wanted and wanted != "auto":
+        return wanted
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _explain(spec: ModelSpec, error: BaseException, local: bool) -> str:
+    text = _first_line(error)
+    if "trust_remote_code" in str(error):
+        return f"{spec}: this model runs code of its own. If you trust its authors, add -M trust_remote_code=yes"
+    if local:
+        return f"{spec}: cannot be loaded: {text}"
+    return (
+        f"{spec}: neither a folder here nor a model that the hub or its local cache gives ({text}). "
+        "Check the spelling, the network, or download it first and give the folder"
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).split("\n")[0][:300]

@@ -1,0 +1,183 @@
+"""Causal language models of Hugging Face, by folder or hub name: `causal:gpt2`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from wug.errors import InputError, ModelError
+from wug.models import _weights
+from wug.models._forward import Asked, Engine, choose_engine
+from wug.models._ragged import Ragged
+from wug.models._spec import ModelSpec
+from wug.models._tokens import Tokenised, Tokeniser
+from wug.models._tree import Batch
+from wug.types import Request, Scored
+
+OPTIONS: Mapping[str, str] = {
+    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
+    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
+    "bos": "auto (default: prepend the start mark where the tokenizer has one), yes, no, or a token",
+    "boundary": "yes: count the end of a word with that word (Pimentel & Meister 2024); default no",
+    "engine": "auto (default), tree, or plain",
+    "nodes": "tokens computed at a time; by default what memory allows",
+    "trust_remote_code": "yes: run code that the model brings along; default no",
+}
+
+DTYPES = ("float32", "bfloat16", "float16", "auto")
+PIECE = 4096
+"""Requests tokenised and planned at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Requests with what the device needs to answer them."""
+
+    requests: list[Request]
+    tokens: Tokenised
+    sequences: Ragged
+    """The tokens with the start mark, if there is one."""
+    batches: list[Batch]
+
+
+class CausalModel:
+    """A causal language model that scores texts."""
+
+    __slots__ = ("_bos", "_boundary", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options")
+
+    def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
+        options = spec.options
+        self._spec = spec
+        self._tokenise = Tokeniser(loaded.tokenizer)
+        self._bos = _start_mark(loaded.tokenizer, options.get("bos", "auto"), spec)
+        self._boundary = _flag(options, "boundary")
+        config = loaded.model.config
+        self._limit: int | None = getattr(config, "max_position_embeddings", None)
+        self._engine: Engine = choose_engine(
+            loaded.model,
+            wanted=options.get("engine", "auto"),
+            nodes=_whole(options, "nodes"),
+            word_starts=_word_starts(loaded.tokenizer, spec) if self._boundary else None,
+        )
+        self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
+        self.options = {
+            "dtype": str(loaded.model.dtype).removeprefix("torch."),
+            "bos": "no" if self._bos is None else options.get("bos", "yes").replace("auto", "yes"),
+            **({"boundary": "yes"} if self._boundary else {}),
+        }
+        self.chunk = self._engine.chunk
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order, in natural logarithms."""
+        # Sorted texts share beginnings with their neighbours; a duplicate costs nothing in a tree.
+        order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
+        answers: list[Scored] = []
+        under_way: list[tuple[Prepared, list[Asked]]] = []
+        for prepared in self._prepare([requests[place] for place in order]):
+            under_way.append((prepared, [self._engine.ask(batch) for batch in prepared.batches]))
+            if len(under_way) > 1:
+                answers += self._assemble(*under_way.pop(0))
+        for prepared, asked in under_way:
+            answers += self._assemble(prepared, asked)
+        in_order: dict[int, Scored] = dict(zip(order, answers, strict=True))
+        return [in_order[place] for place in range(len(requests))]
+
+    def _prepare(self, requests: list[Request]) -> Iterator[Prepared]:
+        """The requests, piece by piece, tokenised and planned: while a GPU works on the piece before.
+
+        No thread is needed for that: asking a GPU returns at once, and a thread would only take turns with
+        the one that feeds it.
+        """
+        source = iter(requests)
+        while piece := list(islice(source, PIECE)):
+            tokens = self._tokenise(piece)
+            sequences = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
+            self._refuse_long(piece, sequences)
+            yield Prepared(piece, tokens, sequences, self._engine.plan(sequences))
+
+    def _refuse_long(self, piece: list[Request], sequences: Ragged) -> None:
+        if self._limit is None or not len(sequences) or sequences.lengths.max() <= self._limit:
+            return
+        longest = int(sequences.lengths.argmax())
+        raise ModelError(
+            f"{self._spec}: a text of {sequences.lengths[longest]:,} tokens is longer than the model's context of "
+            f"{self._limit:,}: {piece[longest].text[:60]!r}…"
+        )
+
+    def _assemble(self, prepared: Prepared, asked: list[Asked]) -> Iterator[Scored]:
+        tokens, sequences = prepared.tokens, prepared.sequences
+        values = self._engine.collect(asked, len(sequences.flat))
+        if self._bos is not None:
+            values = np.delete(values, sequences.starts)
+        logprobs: list[float | None] = values.tolist()
+        if self._bos is None:  # nothing comes before the first token: it has no probability
+            for place in tokens.ids.starts[tokens.ids.lengths > 0].tolist():
+                logprobs[place] = None
+        starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
+        first = 0
+        for place, (request, size) in enumerate(zip(prepared.requests, tokens.ids.lengths.tolist(), strict=True)):
+            here = slice(first, first + size)
+            yield Scored(
+                request.text, tuple(starts[here]), tuple(ends[here]), tuple(logprobs[here]), tokens.pieces.get(place)
+            )
+            first += size
+
+
+def load(spec: ModelSpec) -> CausalModel:
+    """The model that `spec` names, checked and ready."""
+    options = spec.checked(OPTIONS)
+    dtype = options.get("dtype", "float32")
+    if dtype not in DTYPES:
+        raise InputError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
+    loaded = _weights.load(
+        spec,
+        "AutoModelForCausalLM",
+        dtype=dtype,
+        device=_weights.pick_device(options.get("device")),
+        trust_remote_code=_flag(options, "trust_remote_code"),
+    )
+    return CausalModel(loaded, spec)
+
+
+def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
+    if policy == "no":
+        return None
+    if policy in ("auto", "yes"):
+        mark: int | None = tokenizer.bos_token_id
+        if mark is None and policy == "yes":
+            raise ModelError(f"{spec}: bos=yes, but the tokenizer has no start mark. Use bos=no, or name a token")
+        return mark
+    index: int = tokenizer.convert_tokens_to_ids(policy)
+    if index is None or (index == tokenizer.unk_token_id and policy != tokenizer.unk_token):
+        raise ModelError(f"{spec}: bos={policy}: the tokenizer has no such token")
+    return index
+
+
+def _word_starts(tokenizer: Any, spec: ModelSpec) -> list[int]:
+    """The tokens that open a word: those with a leading space, and the marks that end a text."""
+    names = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    opening = [i for i, name in enumerate(names) if name is not None and name.startswith(("Ġ", "▁", " "))]
+    if not opening:
+        raise ModelError(f"{spec}: boundary=yes needs a tokenizer that marks the space before a word")
+    ends = {tokenizer.eos_token_id, tokenizer.bos_token_id} - {None}
+    return sorted(set(opening) | ends)
+
+
+def _flag(options: Mapping[str, str], name: str) -> bool:
+    value = options.get(name, "no").lower()
+    if value not in ("yes", "no", "true", "false", "1", "0"):
+        raise InputError(f"option {name}={value!r}: write yes or no")
+    return value in ("yes", "true", "1")
+
+
+def _whole(options: Mapping[str, str], name: str) -> int | None:
+    value = options.get(name)
+    if value is None:
+        return None
+    if not value.isdigit() or int(value) < 1:
+        raise InputError(f"option {name}={value!r}: write a whole number above 0")
+    return int(value)

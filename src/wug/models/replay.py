@@ -1,0 +1,159 @@
+"""Answers from a file instead of a model: `replay:surprisals.tsv`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, ModelError
+from wug.files import checksum, read_bytes, read_lines
+from wug.judges.alignment import align
+from wug.models._spec import ModelSpec
+from wug.types import LN2, Request, Scored, Token
+
+OPTIONS: Mapping[str, str] = {
+    "sentences": "the sentences that a surprisal table (sentence_id, token_id, token, surprisal) is about, one a line",
+}
+
+ZOO = ("sentence_id", "token_id", "token", "surprisal")
+"""The columns of LM Zoo's surprisal tables; surprisal in bits."""
+
+
+class ReplayScorer:
+    """Scores read from a file."""
+
+    __slots__ = ("_scored", "chunk", "id", "options")
+
+    def __init__(self, name: str, scored: Mapping[str, Scored]) -> None:
+        self.id = name
+        self.options: Mapping[str, str] = {}
+        self.chunk = 100_000
+        self._scored = scored
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """The file's answer to each request."""
+        for request in requests:
+            if request.text not in self._scored:
+                raise ModelError(f"{self.id} has no answer to {request.text!r} among its {len(self._scored):,} texts")
+        return [self._scored[request.text] for request in requests]
+
+
+class ReplayGenerator:
+    """Predictions read from a file."""
+
+    __slots__ = ("_answers", "chunk", "id", "options")
+
+    def __init__(self, name: str, answers: Mapping[str, str]) -> None:
+        self.id = name
+        self.options: Mapping[str, str] = {}
+        self.chunk = 100_000
+        self._answers = answers
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        """The file's answer to each source; spaces at the ends of a source do not matter."""
+        for source in sources:
+            if " ".join(source.split()) not in self._answers:
+                raise ModelError(f"{self.id} has no answer to {source!r} among its {len(self._answers):,} sources")
+        return [self._answers[" ".join(source.split())] for source in sources]
+
+
+def load(spec: ModelSpec) -> ReplayScorer | ReplayGenerator:
+    """The file that `spec` names, its shape told by its content."""
+    options = spec.checked(OPTIONS)
+    path = Path(spec.name).expanduser()
+    name = f"replay/{path.name}@{checksum(read_bytes(path))}"
+    lines = read_lines(path)
+    first = next((line for line in lines if line.strip()), "")
+    if first.lstrip().startswith("{"):
+        return _from_jsonl(path, lines, name)
+    if tuple(first.split("\t")) == ZOO:
+        return ReplayScorer(name, _from_surprisals(path, lines, options.get("sentences")))
+    return ReplayGenerator(name, _from_predictions(path))
+
+
+def _from_jsonl(path: Path, lines: list[str], name: str) -> ReplayScorer | ReplayGenerator:
+    scored: dict[str, Scored] = {}
+    answers: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"no JSON: {error}", file=path, place=f"line {number}") from None
+        match row:
+            case {"text": str(text), "tokens": list(tokens), "logprobs": list(logprobs)}:
+                scored[text] = _scored(text, tokens, logprobs, path, number)
+            case {"source": str(source), "prediction": str(prediction)}:
+                answers.setdefault(" ".join(source.split()), prediction)
+            case _:
+                raise InputError(
+                    'expected {"text": …, "tokens": […], "logprobs": […]} or {"source": …, "prediction": …}',
+                    file=path,
+                    place=f"line {number}",
+                )
+    if scored and answers:
+        raise InputError("has both scores and predictions: split it into two files", file=path)
+    return ReplayScorer(name, scored) if scored else ReplayGenerator(name, answers)
+
+
+def _scored(text: str, tokens: Sequence[Any], logprobs: Sequence[Any], path: Path, number: int) -> Scored:
+    place = f"line {number}"
+    if len(tokens) != len(logprobs):
+        raise InputError(f"{len(tokens)} tokens but {len(logprobs)} logprobs", file=path, place=place)
+    for value in logprobs:
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value)):
+            raise InputError(f"log-probability {value!r} is no number and not null", file=path, place=place)
+    try:
+        spans = align(text, [str(token) for token in tokens])
+    except InputError as error:
+        raise InputError(error.message, file=path, place=place) from None
+    return Scored.of(text, [Token(str(t), a, b, p) for t, (a, b), p in zip(tokens, spans, logprobs, strict=True)])
+
+
+def _from_surprisals(path: Path, lines: list[str], sentences: str | None) -> dict[str, Scored]:
+    """LM Zoo's table; a surprisal of exactly 0 on the first token means that the model gives none."""
+    texts = [line.strip() for line in read_lines(_sentences_of(path, sentences)) if line.strip()]
+    tokens: defaultdict[int, list[str]] = defaultdict(list)
+    bits: defaultdict[int, list[float]] = defaultdict(list)
+    for number, row in enumerate(csv.reader(lines[1:], delimiter="\t", quoting=csv.QUOTE_NONE), 2):
+        if not row:
+            continue
+        try:
+            sentence, _, token, surprisal = row
+            tokens[int(sentence)].append(token)
+            bits[int(sentence)].append(float(surprisal))
+        except ValueError:
+            raise InputError(
+                f"expected {' '.join(ZOO)} with numbers, found {row!r}", file=path, place=f"line {number}"
+            ) from None
+    if sorted(tokens) != list(range(1, len(texts) + 1)):
+        raise InputError(f"has {len(tokens)} sentences where the file of sentences has {len(texts)}", file=path)
+    return {
+        text: _scored(text, tokens[i], [-value * LN2 for value in bits[i]], path, i) for i, text in enumerate(texts, 1)
+    }
+
+
+def _sentences_of(path: Path, given: str | None) -> Path:
+    """The file of sentences: the one that was named, or the only one beside the table."""
+    if given is not None:
+        return Path(given).expanduser()
+    beside = sorted(path.parent.glob("*sentences*.txt*"))
+    if len(beside) == 1:
+        return beside[0]
+    raise InputError(
+        "a surprisal table needs its sentences: put them beside it as sentences.txt, or name them with "
+        f"-M sentences=FILE ({len(beside)} files beside it fit)",
+        file=path,
+    )
+
+
+def _from_predictions(path: Path) -> dict[str, str]:
+    from wug.suites.pcfgset import answers
+
+    return {source: given[0] for source, given in answers(path).items()}

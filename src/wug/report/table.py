@@ -1,0 +1,170 @@
+"""Results as text: for the terminal, and in the formats that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from wug.types import Estimate, Result
+
+COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
+SHARES = ("wilson", "clopper-pearson")
+"""Intervals of shares; a value that has one is shown in per cent."""
+
+
+def as_json(results: Sequence[Result]) -> str:
+    """A list with an object for each suite and model."""
+    shown = [
+        {
+            "suite": result.suite,
+            "kind": result.kind,
+            "model": result.model,
+            "status": result.status,
+            "signature": result.signature,
+            "n": result.n,
+            "estimates": [asdict(estimate) for estimate in result.estimates],
+            "warnings": list(result.warnings),
+        }
+        for result in results
+    ]
+    return json.dumps(finite(shown), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def finite(data: Any) -> Any:
+    """The same data with null where a number is not finite, which JSON cannot write."""
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [finite(value) for value in data]
+    return data
+
+
+def estimate_rows(results: Sequence[Result]) -> list[tuple[Any, ...]]:
+    """One row for each estimate, in the order of COLUMNS."""
+    return [
+        (r.suite, r.kind, r.model, e.check, e.group, e.value, e.n, e.low, e.high, e.method, r.signature)
+        for r in results
+        for e in r.estimates
+    ]
+
+
+def delimited(columns: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: str) -> str:
+    """Rows under a header, absent values empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    return out.getvalue().rstrip("\n")
+
+
+def as_csv(results: Sequence[Result]) -> str:
+    """The estimates, comma-separated."""
+    return delimited(COLUMNS, estimate_rows(results), ",")
+
+
+def as_tsv(results: Sequence[Result]) -> str:
+    """The estimates, tab-separated; for SyntaxGym suites the table of SyntaxGym, a row a judgement."""
+    if results and all(result.kind == "syntaxgym" for result in results):
+        return delimited(("suite", "prediction_id", "item_number", "result"), syntaxgym_rows(results), "\t")
+    return delimited(COLUMNS, estimate_rows(results), "\t")
+
+
+def syntaxgym_rows(results: Sequence[Result]) -> list[tuple[str, str, str, bool]]:
+    """SyntaxGym's own table: a row for each prediction and item, by the suite's first metric."""
+    return [
+        (result.suite, outcome.check.removeprefix("prediction_"), outcome.item, bool(outcome.value))
+        for result in results
+        for outcome in result.outcomes
+        if outcome.check.startswith("prediction_") and "/" not in outcome.check
+    ]
+
+
+def outcome_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Columns and rows of all judgements; every field that groups results is a column."""
+    fields = list(dict.fromkeys(key for result in results for o in result.outcomes for key in o.groups))
+    columns = ["suite", "model", "item", "check", "value", *fields, "detail"]
+    rows = [
+        (r.suite, r.model, o.item, o.check, None if o.value is None else float(o.value))
+        + tuple(o.groups.get(field) for field in fields)
+        + (json.dumps(finite(o.detail), ensure_ascii=False) if o.detail else None,)
+        for r in results
+        for o in r.outcomes
+    ]
+    return columns, rows
+
+
+def surprisal_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Columns and rows of SyntaxGym's table of region surprisals, in bits."""
+    columns = ["suite", "item_number", "condition_name", "region_number", "content", "metric_value", "oovs"]
+    rows = [
+        (r.suite, o.item, condition, region["number"], region["content"], region["value"], ",".join(region["oovs"]))
+        for r in results
+        for o in r.outcomes
+        for condition, sentence in o.detail.get("conditions", {}).items()
+        for region in sentence["regions"]
+    ]
+    return columns, rows
+
+
+def as_markdown(results: Sequence[Result]) -> str:
+    """A table in Markdown with the signatures below."""
+    lines = ["| suite | model | check | group | value | 95 % interval | n |", "|---|---|---|---|--:|:-:|--:|"]
+    for result in results:
+        for e in result.estimates:
+            cells = (result.suite, result.model, e.check, e.group, value_text(e), interval_text(e), str(e.n))
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join([*lines, "", *(f"`{result.signature}`" for result in results)])
+
+
+def as_latex(results: Sequence[Result]) -> str:
+    """A booktabs table with the signatures as comments."""
+    lines = [f"% {result.signature}" for result in results]
+    lines += [
+        r"\begin{tabular}{lllrcr}",
+        r"\toprule",
+        r"suite & check & group & value & 95\,\% interval & $n$ \\",
+    ]
+    for result in results:
+        lines.append(r"\midrule")
+        for e in result.estimates:
+            cells = (result.suite, e.check, e.group, value_text(e), interval_text(e), str(e.n))
+            lines.append(" & ".join(map(latex, cells)) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def latex(text: str) -> str:
+    """The text with LaTeX's special characters escaped."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(ch, "\\" + ch if ch in "&%$#_{}" else ch) for ch in text)
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Result]], str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "tsv": as_tsv,
+    "md": as_markdown,
+    "latex": as_latex,
+}
+
+
+def value_text(estimate: Estimate) -> str:
+    """A share in per cent, a mean as it is."""
+    if estimate.method in SHARES:
+        return f"{100 * estimate.value:.1f} %"
+    return f"{estimate.value:.3f}"
+
+
+def interval_text(estimate: Estimate) -> str:
+    """The interval in the unit of the value; empty without one."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    if estimate.method in SHARES:
+        return f"[{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+    return f"[{estimate.low:.3f}, {estimate.high:.3f}]"

@@ -1,0 +1,80 @@
+(() => {
+  "use strict";
+  const options = { mode: "vega-lite", renderer: "svg", ast: true, actions: false, hover: true };
+
+  // A chart comes alive when it is about to be seen; until then its SVG stands there.
+  const wake = (data) => {
+    const plot = document.getElementById(data.dataset.chart);
+    const stage = document.createElement("div");
+    stage.classList.add("live", "loading");
+    plot.append(stage);
+    vegaEmbed(stage, JSON.parse(data.textContent), options).then(
+      () => { plot.firstElementChild.remove(); stage.classList.remove("loading"); },
+      (error) => { stage.remove(); console.error(error); }
+    );
+  };
+  const charts = new Map();
+  const watch = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen) {
+      if (!isIntersecting) continue;
+      watch.unobserve(target);
+      wake(charts.get(target));
+    }
+  }, { rootMargin: "400px" });
+  for (const data of document.querySelectorAll("script[data-chart]")) {
+    const plot = document.getElementById(data.dataset.chart);
+    charts.set(plot, data);
+    if (window.vegaEmbed) watch.observe(plot);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Save as SVG";
+    button.addEventListener("click", () => keep(plot));
+    plot.after(button);
+  }
+
+  // The page's colours are variables; a picture of its own needs plain ones.
+  const keep = (plot) => {
+    const picture = plot.querySelector("svg").cloneNode(true);
+    picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    const text = new XMLSerializer().serializeToString(picture).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1");
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    link.download = plot.id + ".svg";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+
+  for (const block of document.querySelectorAll("pre.copy")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    const say = (word) => { button.textContent = word; setTimeout(() => { button.textContent = "Copy"; }, 1500); };
+    button.addEventListener("click", () => {
+      const code = block.querySelector("code");
+      const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
+      if (!navigator.clipboard) return pick();
+      navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
+    });
+    const frame = document.createElement("div");
+    frame.className = "copying";
+    block.replaceWith(frame);
+    frame.append(block, button);
+  }
+
+  for (const items of document.querySelectorAll(".items")) {
+    const all = items.querySelectorAll(":scope > details");
+    if (all.length < 2) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Open all";
+    button.addEventListener("click", () => {
+      const open = button.textContent === "Open all";
+      for (const one of all) one.open = open;
+      button.textContent = open ? "Close all" : "Open all";
+    });
+    items.before(button);
+  }
+
+  // Where there is no room beside the results the contents would fill the first screen.
+  if (!matchMedia("(min-width: 80rem)").matches) document.querySelector(".toc details").open = false;
+})();

@@ -1,0 +1,1 @@
+"""Runs: asking, keeping, resuming."""

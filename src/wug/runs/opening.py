@@ -1,0 +1,127 @@
+"""From what a user writes to a model or to suites: paths, built-in names, kinds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from wug import registry
+from wug.errors import InputError, ModelError, UnknownName, suggestion
+from wug.files import head
+from wug.models._spec import ModelSpec, parse
+from wug.types import Generator, Problem, Scorer, Suite
+
+SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
+"""What a file with material is called; the rest of a folder is passed over."""
+
+
+def assets() -> Path:
+    """The folder of built-in material."""
+    return Path(str(files("wug") / "assets"))
+
+
+def builtin_suites() -> dict[str, Path]:
+    """Built-in suites by name."""
+    folder = assets() / "suites"
+    return {path.stem: path for path in sorted(folder.glob("*/*.json"))}
+
+
+def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str | None = None) -> list[Suite]:
+    """The suites of a file, a folder, or a built-in name (a family's name gives all of its)."""
+    suites: list[Suite] = []
+    for path in locate(text, kind):
+        family = family_of(path, kind)
+        module = registry.find("suites", family)
+        known: Mapping[str, str] = module.OPTIONS
+        suites += module.read(path, {key: value for key, value in (options or {}).items() if key in known})
+    return suites
+
+
+def check_options(options: Mapping[str, str], families: set[str]) -> None:
+    """Refuse a scoring option that none of the families knows."""
+    known = {key for family in families for key in registry.find("suites", family).OPTIONS}
+    for key in options:
+        if key not in known:
+            raise UnknownName(f"option of {', '.join(sorted(families))} suites", key, known)
+
+
+def locate(text: str, kind: str | None = None) -> list[Path]:
+    """The files or folders that a user's word for a suite stands for."""
+    path = Path(text).expanduser()
+    if path.exists():
+        return _within(path, [kind] if kind else registry.names("suites"))
+    builtin = builtin_suites()
+    if text in builtin:
+        return [builtin[text]]
+    if family := [found for found in builtin.values() if found.parent.name == text]:
+        return family
+    if "/" in text or path.suffix in SUFFIXES:
+        near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
+    raise UnknownName("suite", text, [*builtin, *registry.names("suites")])
+
+
+def family_of(path: Path, kind: str | None = None) -> str:
+    """The family that a file or folder belongs to, by its content."""
+    if kind is not None:
+        registry.find("suites", kind)
+        return kind
+    start = head(path)
+    for name in registry.names("suites"):
+        if registry.find("suites", name).recognises(path, start):
+            return name
+    kinds = ", ".join(registry.names("suites"))
+    empty = path.is_file() and path.stat().st_size == 0
+    what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
+    raise InputError(f"{what}. `wug schema KIND` prints what a suite looks like", file=path)
+
+
+def check_file(path: Path, kind: str | None = None) -> list[Problem]:
+    """Every fault and oddity of a file."""
+    problems: list[Problem] = registry.find("suites", family_of(path, kind)).check(path)
+    return problems
+
+
+def open_model(text: str, options: Mapping[str, str] | None = None) -> Scorer | Generator:
+    """The model that a user names, loaded."""
+    spec = model_spec(text, options)
+    model: Scorer | Generator = registry.find("models", spec.kind).load(spec)
+    return model
+
+
+def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec:
+    """A model's name taken apart; a bare folder's kind is read from its config.json."""
+    kinds = registry.names("models")
+    folder = Path(text.partition("?")[0]).expanduser()
+    if (folder / "config.json").is_file():
+        text = f"{_kind_of(folder)}:{text}"
+    return parse(text, kinds, options)
+
+
+def _kind_of(folder: Path) -> str:
+    try:
+        config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{folder / 'config.json'}: cannot be read: {error}") from None
+    for architecture in config.get("architectures") or ():
+        for ending, kind in (("ForCausalLM", "causal"), ("LMHeadModel", "causal"), ("ForMaskedLM", "masked")):
+            if architecture.endswith(ending):
+                return kind
+        if architecture.endswith("ForConditionalGeneration"):
+            return "seq2seq"
+    raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
+
+
+def _within(path: Path, families: list[str]) -> list[Path]:
+    """A file; a folder that a family takes whole; or the files of a folder."""
+    if not path.is_dir():
+        return [path]
+    if any(registry.find("suites", name).recognises(path, "") for name in families):
+        return [path]
+    found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix in SUFFIXES]
+    if not found:
+        raise InputError("the folder has no suite in it", file=path)
+    return found

@@ -1,0 +1,258 @@
+"""The types that every part of wug speaks: questions, answers, judgements and results."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+LN2 = math.log(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A question to a scorer: how probable is this text, or only the characters `span` of it?"""
+
+    text: str
+    span: tuple[int, int] | None = None
+    """Only the log-probabilities of these characters are needed; a masked model masks just them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a scored text."""
+
+    text: str
+    start: int
+    """Where its first visible character stands in the text."""
+    end: int
+    logprob: float | None
+    """Natural logarithm; None where the model cannot give one."""
+
+    @property
+    def surprisal(self) -> float | None:
+        """Bits, or None where the model cannot give any."""
+        return None if self.logprob is None else -self.logprob / LN2
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A scored text, its tokens kept as columns: a large run holds millions of them.
+
+    A token counts where its first visible character stands, so "Ġswims" belongs to "swims".
+    A token without characters of its own (an end-of-sentence mark) has `start == end == len(text)`.
+    """
+
+    text: str
+    starts: tuple[int, ...]
+    """Ascending."""
+    ends: tuple[int, ...]
+    logprobs: tuple[float | None, ...]
+    pieces: tuple[str, ...] | None = None
+    """The tokens' own names, where they differ from the text they stand for (`<unk>`, `<eos>`)."""
+
+    @classmethod
+    def of(cls, text: str, tokens: Sequence[Token]) -> Scored:
+        """The same, from tokens."""
+        pieces = tuple(token.text for token in tokens)
+        same = all(piece == text[t.start : t.end] for piece, t in zip(pieces, tokens, strict=True))
+        return cls(
+            text,
+            tuple(t.start for t in tokens),
+            tuple(t.end for t in tokens),
+            tuple(t.logprob for t in tokens),
+            None if same else pieces,
+        )
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The tokens as objects."""
+        pieces = self.pieces or tuple(self.text[a:b] for a, b in zip(self.starts, self.ends, strict=True))
+        return tuple(map(Token, pieces, self.starts, self.ends, self.logprobs))
+
+    def slice(self, start: int = 0, end: int | None = None) -> slice:
+        """Which tokens count in the characters `start:end`; without `end`, marks after the text too."""
+        first = bisect_left(self.starts, start)
+        return slice(first, len(self.starts) if end is None else bisect_left(self.starts, end))
+
+    def logprob(self, start: int = 0, end: int | None = None) -> float:
+        """Natural log-probability of the characters `start:end`; a token without one counts as 0."""
+        return math.fsum(p for p in self.logprobs[self.slice(start, end)] if p is not None)
+
+    def surprisal(self, start: int = 0, end: int | None = None) -> float:
+        """Bits of surprisal of the characters `start:end`; a token without any counts as 0."""
+        return -self.logprob(start, end) / LN2
+
+
+Value: TypeAlias = bool | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One judgement on one item. Every table, chart and page is made of these rows."""
+
+    item: str
+    check: str
+    value: Value
+    """True or False for a judgement, a number for a measurement, None where there is nothing to judge."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """The fields to break results down by, such as `{"pattern": "simple_sing"}`."""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    """Whatever explains the judgement, as JSON-able data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value over many items, with its interval."""
+
+    check: str
+    group: str
+    """`all`, or `field=value`."""
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    method: str | None = None
+    """How the interval was made: `wilson`, `clopper-pearson`, `t`; None without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the reader of a result should know."""
+
+    text: str
+
+
+Row: TypeAlias = Outcome | Estimate | Notice
+"""What a suite yields: judgements; values over a whole corpus that are no mean of them; notices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A fault or an oddity of a file, found by reading it."""
+
+    level: Literal["error", "warning"]
+    place: str
+    """Such as `item 12, condition match_sing, region 3`; empty for the whole file."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a number depends on, as ordered fields."""
+
+    fields: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return "|".join(f"{key}:{value}" for key, value in self.fields)
+
+
+Status: TypeAlias = Literal["running", "complete", "partial", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one suite found out about one model."""
+
+    suite: str
+    kind: str
+    model: str
+    status: Status
+    signature: str
+    n: int
+    """Items judged."""
+    estimates: tuple[Estimate, ...]
+    warnings: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """A plain-English reading of each check."""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    """What a page about the result shows beside the rows: region names, formulas, reference."""
+
+
+class Scorer(Protocol):
+    """A model that can say how probable a text is."""
+
+    @property
+    def id(self) -> str:
+        """Kind, name and fingerprint: `causal/gpt2@607a30d`."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every option that changes an answer, for the signature and the cache key."""
+
+    @property
+    def chunk(self) -> int:
+        """How many requests it likes at a time: a few seconds' work, what a kill may lose."""
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order."""
+
+
+class Generator(Protocol):
+    """A model that turns text into text."""
+
+    @property
+    def id(self) -> str:
+        """Kind, name and fingerprint."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every option that changes an answer."""
+
+    @property
+    def chunk(self) -> int:
+        """How many sources it likes at a time."""
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        """One answer for each source, in order."""
+
+
+@runtime_checkable
+class Suite(Protocol):
+    """A set of questions and what is to be made of the answers."""
+
+    @property
+    def name(self) -> str:
+        """Short, as users call it."""
+
+    @property
+    def kind(self) -> str:
+        """The family."""
+
+    @property
+    def needs(self) -> Literal["scorer", "generator"]:
+        """What kind of model can take it."""
+
+    @property
+    def checksum(self) -> str:
+        """Of everything in it that can change a result."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every scoring option, for the signature."""
+
+    @property
+    def descriptions(self) -> Mapping[str, str]:
+        """A plain-English reading of each check."""
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show beside the rows."""
+
+    def __len__(self) -> int:
+        """Items."""
+
+    def first(self, items: int) -> Suite:
+        """The same suite with only its first items; its options say so."""
+
+    def requests(self) -> Sequence[Request] | Sequence[str]:
+        """What can be asked up front (sources, for a generator); lets a run ask many suites' at once."""
+
+    def run(self, model: Any) -> Iterator[Row]:
+        """Ask `model`, judge its answers."""

@@ -1,0 +1,39 @@
+"""What all tests share: tiny models, made once, and a place of their own for stores and caches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # a test that would reach for the hub fails at once
+
+
+@pytest.fixture(autouse=True)
+def _own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WUG_DB", str(tmp_path / "wug-home" / "wug.db"))
+    monkeypatch.setenv("WUG_CACHE", str(tmp_path / "wug-home" / "answers.db"))
+
+
+@pytest.fixture(scope="session")
+def tiny_causal(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A function that gives the folder of a tiny causal model of an architecture, made once."""
+    import tiny
+
+    made: dict[tuple[str, str], Path] = {}
+
+    def make(architecture: str = "gpt2", tokenizer: str = "byte_level") -> Path:
+        key = (architecture, tokenizer)
+        if key not in made:
+            kinds = {
+                "byte_level": tiny.byte_level_tokenizer,
+                "no_bos": lambda: tiny.byte_level_tokenizer(bos=False),
+                "metaspace": tiny.metaspace_tokenizer,
+            }
+            folder = tmp_path_factory.mktemp(f"{architecture}-{tokenizer}")
+            made[key] = tiny.save_causal(folder, architecture, tokenizer=kinds[tokenizer]())
+        return made[key]
+
+    return make

@@ -1,0 +1,267 @@
+"""Causal models score as the plain, unbatched computation does, whatever the batch."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tiny
+from wug.errors import ModelError, UnknownName
+from wug.models import causal
+from wug.models._spec import ModelSpec
+from wug.types import Request, Scored
+
+Maker = Callable[..., Path]
+ARCHITECTURES = ["gpt2", "llama", "gpt_neox", "opt", "mamba"]
+
+
+def load(folder: Path, **options: str) -> causal.CausalModel:
+    return causal.load(ModelSpec("causal", str(folder), options={"device": "cpu", **options}))
+
+
+def plain(folder: Path, text: str, *, bos: bool = True) -> list[float | None]:
+    """One text through transformers alone: no batch, no padding, no mask of ours."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    lead = [tokenizer.bos_token_id] if bos else []
+    if len(lead + ids) < 2:
+        return [None] * (len(ids) - len(lead)) if not bos else []
+    with torch.no_grad():
+        shares = model(torch.tensor([lead + ids])).logits[0].log_softmax(-1)
+    found = [shares[place, token].item() for place, token in enumerate((lead + ids)[1:])]
+    return found if bos else [None, *found]
+
+
+def assert_same(found: Sequence[float | None], expected: Sequence[float | None]) -> None:
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or other is None or abs(one - other) < 1e-4
+
+
+@pytest.mark.parametrize("tokenizer", ["byte_level", "metaspace"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_scores_equal_the_plain_computation(tiny_causal: Maker, architecture: str, tokenizer: str) -> None:
+    folder = tiny_causal(architecture, tokenizer)
+    texts = [*tiny.sentences(25, seed=3), "", " ", "the boy  swims .", "日本 the café", "x" * 150]
+    for text, scored in zip(texts, load(folder).score([Request(text) for text in texts]), strict=True):
+        assert_same(scored.logprobs, plain(folder, text))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_trees_are_used_where_the_architecture_takes_them(
+    tiny_causal: Maker, architecture: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        model = load(tiny_causal(architecture))
+    assert model._engine.trees == (architecture != "mamba")
+    assert ("sentence by sentence" in caplog.text) == (architecture == "mamba")
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_scores_do_not_depend_on_batch_order_or_duplicates(tiny_causal: Maker, data: st.DataObject) -> None:
+    architecture = data.draw(st.sampled_from(["gpt2", "llama", "gpt_neox", "opt"]))
+    words = st.lists(st.sampled_from(tiny.WORDS), min_size=0, max_size=12).map(" ".join)
+    texts = data.draw(st.lists(words | st.text(max_size=12), min_size=1, max_size=30))
+    model = load(tiny_causal(architecture), nodes=data.draw(st.sampled_from(["1", "128", "500", "4096"])))
+    alone = {text: model.score([Request(text)])[0].logprobs for text in texts}
+    many = texts + data.draw(st.permutations(texts))
+    for text, scored in zip(many, model.score([Request(text) for text in many]), strict=True):
+        assert_same(scored.logprobs, alone[text])
+
+
+def test_a_model_without_a_start_mark_gives_no_probability_to_the_first_token(tiny_causal: Maker) -> None:
+    folder = tiny_causal("llama", "no_bos")
+    (scored,) = load(folder).score([Request("the boy swims")])
+    assert scored.logprobs[0] is None
+    assert_same(scored.logprobs, plain(folder, "the boy swims", bos=False))
+
+
+def test_the_start_mark_can_be_left_out_or_named(tiny_causal: Maker) -> None:
+    folder = tiny_causal()
+    with_mark, without = load(folder), load(folder, bos="no")
+    assert without.score([Request("the boy")])[0].logprobs[0] is None
+    named = load(tiny_causal("gpt2", "no_bos"), bos="<|endoftext|>")
+    assert named.score([Request("the boy")])[0].logprobs[0] is not None
+    assert (with_mark.options["bos"], without.options["bos"]) == ("yes", "no")
+    with pytest.raises(ModelError, match="no such token"):
+        load(folder, bos="[NONE]")
+
+
+@pytest.mark.parametrize("tokenizer", ["byte_level", "metaspace"])
+def test_a_token_starts_at_its_first_visible_character(tiny_causal: Maker, tokenizer: str) -> None:
+    text = "the boy  swims near café , 3 dogs"
+    (scored,) = load(tiny_causal("gpt2", tokenizer)).score([Request(text)])
+    assert list(scored.starts) == sorted(scored.starts)
+    assert all(not text[start].isspace() for start in scored.starts)
+    words = {start for start in range(len(text)) if text[start] != " " and (start == 0 or text[start - 1] == " ")}
+    assert words <= set(scored.starts)
+
+
+def test_byte_counts_give_the_offsets_that_the_tokenizer_gives(tiny_causal: Maker) -> None:
+    from wug.models._tokens import Tokeniser
+
+    tokenise = Tokeniser(load(tiny_causal())._tokenise.hf)
+    texts = [text for text in tiny.sentences(200, seed=5) if text.isascii()]
+    fast, slow = tokenise._by_bytes(texts), tokenise._by_offsets(texts)
+    assert fast is not None
+    assert fast.starts.tolist() == slow.starts.tolist()
+    assert fast.ends.tolist() == slow.ends.tolist()
+    assert fast.ids.flat.tolist() == slow.ids.flat.tolist()
+
+
+def test_a_span_needs_nothing_after_it(tiny_causal: Maker) -> None:
+    model = load(tiny_causal())
+    whole, part = model.score([Request("the boy swims near the park"), Request("the boy swims near the park", (8, 13))])
+    assert part.starts == tuple(start for start in whole.starts if start < 13)
+    assert part.logprob(8, 13) == pytest.approx(whole.logprob(8, 13), abs=1e-4)
+
+
+def test_the_word_boundary_correction_moves_the_end_of_a_word_to_it(tiny_causal: Maker) -> None:
+    """Worked out from transformers alone: P(w) times P(a word opens after w) over P(a word opens before w)."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder, text = tiny_causal(), "the boy swims"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    network = AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    names = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    opens = [i for i, name in enumerate(names) if name.startswith("Ġ")] + [tokenizer.eos_token_id]
+    with torch.no_grad():
+        shares = network(torch.tensor([[tokenizer.bos_token_id, *ids]])).logits[0].log_softmax(-1)
+    opening = torch.logsumexp(shares[:, opens], dim=-1).tolist()
+    (scored,) = load(folder, boundary="yes").score([Request(text)])
+    assert [names[i] for i in ids] == ["the", "Ġboy", "Ġswims"]
+    expected = [
+        shares[0, ids[0]].item() + opening[1],
+        shares[1, ids[1]].item() - opening[1] + opening[2],
+        shares[2, ids[2]].item() - opening[2] + opening[3],
+    ]
+    assert_same(scored.logprobs, expected)
+
+
+def test_the_boundary_correction_agrees_between_trees_and_the_plain_way(tiny_causal: Maker) -> None:
+    texts = [Request(text) for text in tiny.sentences(40, seed=9)]
+    trees = load(tiny_causal(), boundary="yes").score(texts)
+    one_by_one = load(tiny_causal(), boundary="yes", engine="plain").score(texts)
+    for a, b in zip(trees, one_by_one, strict=True):
+        assert_same(a.logprobs, b.logprobs)
+
+
+def test_running_out_of_memory_halves_the_batch_and_goes_on(
+    tiny_causal: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import torch
+
+    model = load(tiny_causal())
+    texts = [Request(text) for text in tiny.sentences(120, seed=2)]
+    expected = model.score(texts)
+    compute = model._engine._compute
+
+    def cramped(batch: object, low: int, high: int) -> object:
+        if high - low > 1:
+            raise torch.OutOfMemoryError("no room")
+        return compute(batch, low, high)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(model._engine, "_compute", cramped)
+    with caplog.at_level(logging.WARNING, "wug"):
+        found = model.score(texts)
+    assert "memory ran out" in caplog.text
+    for a, b in zip(found, expected, strict=True):
+        assert_same(a.logprobs, b.logprobs)
+
+
+def test_other_weights_have_another_identity(tmp_path: Path) -> None:
+    first = load(tiny.save_causal(tmp_path / "a" / "model", seed=0))
+    second = load(tiny.save_causal(tmp_path / "b" / "model", seed=1))
+    again = load(Path(shutil.copytree(tmp_path / "a" / "model", tmp_path / "c" / "model")))
+    assert first.id != second.id
+    assert first.id == again.id
+    (tmp_path / "c" / "model" / "README.md").write_text("words", encoding="utf-8")
+    assert load(tmp_path / "c" / "model").id == first.id
+
+
+def test_a_text_longer_than_the_context_is_refused(tiny_causal: Maker) -> None:
+    with pytest.raises(ModelError, match=r"longer than the model's context of 512"):
+        load(tiny_causal()).score([Request("boy " * 600)])
+
+
+def test_a_model_that_looks_ahead_is_refused(tmp_path: Path) -> None:
+    tiny.save_causal(tmp_path, "bert")
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps(config | {"is_decoder": False}), encoding="utf-8")
+    with pytest.raises(ModelError, match="no causal model"):
+        load(tmp_path)
+
+
+def test_a_checkpoint_without_all_weights_is_refused(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tiny.save_causal(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["transformer.h.0.mlp.c_fc.weight"]
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="would be random"):
+        load(tmp_path)
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tiny.save_causal(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["transformer.ln_f.weight"][:] = math.nan
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="no numbers"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./nowhere", "no such folder"),
+        ("no-such-model-anywhere", "neither a folder here nor a model that the hub"),
+    ],
+)
+def test_a_model_that_is_not_there_gives_a_clear_message(name: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        causal.load(ModelSpec("causal", name))
+
+
+def test_an_unknown_option_names_the_nearest(tiny_causal: Maker) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'dtype'"):
+        load(tiny_causal(), dtyp="float16")
+
+
+def test_half_precision_is_in_the_identity_and_close(tiny_causal: Maker) -> None:
+    half, full = load(tiny_causal(), dtype="bfloat16"), load(tiny_causal())
+    assert half.options["dtype"] == "bfloat16"
+    texts = [Request(text) for text in tiny.sentences(10)]
+    gaps = [abs(a.logprob() - b.logprob()) for a, b in zip(half.score(texts), full.score(texts), strict=True)]
+    assert max(gaps) < 3
+
+
+def test_no_requests_no_answers(tiny_causal: Maker) -> None:
+    answers: list[Scored] = load(tiny_causal()).score([])
+    assert answers == []
+
+
+def test_shuffled_requests_come_back_in_order(tiny_causal: Maker) -> None:
+    texts = tiny.sentences(50, seed=4)
+    random.Random(1).shuffle(texts)
+    assert [scored.text for scored in load(tiny_causal()).score([Request(t) for t in texts])] == texts

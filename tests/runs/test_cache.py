@@ -1,0 +1,127 @@
+"""The answer cache: nothing is asked twice, and no model gets another's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wug.errors import StoreError
+from wug.runs.cache import Cache, RememberedGenerator, RememberedScorer, _pack_scored, _unpack_scored
+from wug.types import Request, Scored
+
+
+class CountingScorer:
+    """A scorer that keeps what it was asked."""
+
+    def __init__(self, name: str = "fake", options: Mapping[str, str] | None = None, chunk: int = 2) -> None:
+        self.id, self.options, self.chunk = name, options or {}, chunk
+        self.batches: list[list[str]] = []
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        self.batches.append([request.text for request in requests])
+        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
+
+
+class Echo:
+    """A generator that says its source again."""
+
+    id, chunk = "echo", 10
+    options: Mapping[str, str] = {}
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        self.asked += sources
+        return [source.upper() for source in sources]
+
+
+def quiet(done: int, total: int) -> None:
+    """Progress for nobody."""
+
+
+def ask(model: CountingScorer, cache: Cache | None, *texts: str) -> list[float]:
+    through = RememberedScorer(model, cache, quiet)
+    return [scored.logprob() for scored in through.score([Request(text) for text in texts])]
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "answers.db")
+
+
+def test_a_question_is_asked_once(cache: Cache) -> None:
+    model = CountingScorer()
+    assert ask(model, cache, "bb", "a", "bb") == [-2.0, -1.0, -2.0]
+    assert ask(model, cache, "a", "ccc") == [-1.0, -3.0]
+    assert model.batches == [["a", "bb"], ["ccc"]]
+
+
+def test_chunks_are_sorted_and_kept_one_by_one(cache: Cache) -> None:
+    model = CountingScorer(chunk=2)
+    told: list[tuple[int, int]] = []
+    RememberedScorer(model, cache, lambda done, total: told.append((done, total))).score(
+        [Request(text) for text in "edcba"]
+    )
+    assert model.batches == [["a", "b"], ["c", "d"], ["e"]]
+    assert told == [(0, 5), (2, 5), (4, 5), (5, 5)]
+
+
+def test_what_was_answered_before_a_crash_is_not_asked_again_and_chunks_stay_the_same(cache: Cache) -> None:
+    class Dies(CountingScorer):
+        def score(self, requests: Sequence[Request]) -> list[Scored]:
+            if len(self.batches) == 2:
+                raise KeyboardInterrupt
+            return super().score(requests)
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(Dies(), cache, *"abcdefg")
+    resumed, unbroken = CountingScorer(), CountingScorer()
+    ask(resumed, cache, *"abcdefg")
+    ask(unbroken, None, *"abcdefg")
+    assert resumed.batches == unbroken.batches[2:]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [CountingScorer("other"), CountingScorer(options={"bos": "no"})],
+    ids=["another model", "another option"],
+)
+def test_no_model_gets_anothers_answers(cache: Cache, other: CountingScorer) -> None:
+    ask(CountingScorer(), cache, "a")
+    ask(other, cache, "a")
+    assert other.batches == [["a"]]
+
+
+def test_a_span_is_another_question(cache: Cache) -> None:
+    model = CountingScorer()
+    RememberedScorer(model, cache, quiet).score([Request("abc"), Request("abc", (0, 1))])
+    assert sum(map(len, model.batches)) == 2
+
+
+def test_generators_are_remembered_too(cache: Cache) -> None:
+    model = Echo()
+    for _ in range(2):
+        assert RememberedGenerator(model, cache, quiet).generate(["b ", "a", "b "]) == ["B ", "A", "B "]
+    assert model.asked == ["a", "b "]
+
+
+texts = st.text(max_size=20)
+numbers = st.floats(-1e6, 0) | st.none() | st.just(float("-inf"))
+
+
+@given(texts, st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), numbers, texts)), st.booleans())
+def test_an_answer_comes_back_as_it_was(text: str, rows: list[tuple[int, int, float | None, str]], named: bool) -> None:
+    starts, ends, logprobs, pieces = (tuple(row[i] for row in rows) for i in range(4))
+    scored = Scored(text, starts, ends, logprobs, pieces if named and rows else None)  # type: ignore[arg-type]
+    assert _unpack_scored(Request(text), _pack_scored(scored)) == scored
+
+
+def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "answers.db").write_bytes(b"no database at all, but long enough to be looked at" * 40)
+    with pytest.raises(StoreError, match="may be deleted"):
+        Cache(tmp_path / "answers.db")

@@ -1,0 +1,85 @@
+"""The layers of the program: who may import whom, and what may be imported when a module is."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
+CORE = {"types", "errors", "files", "registry", "stats"}
+ALLOWED = {
+    "types": set(),
+    "errors": {"types"},
+    "files": {"errors"},
+    "registry": {"errors"},
+    "stats": {"types"},
+    "judges": CORE | {"judges"},
+    "suites": CORE | {"judges", "suites"},
+    "models": CORE | {"judges", "models", "suites"},
+    "make": CORE | {"judges", "make"},
+    "train": CORE | {"models", "train"},
+    "report": CORE | {"report", "judges"},
+    "runs": CORE | {"suites", "models", "judges", "make", "train", "runs", ""},
+    "web": CORE | {"runs", "report", "web", "suites"},
+}
+HEAVY = {
+    "torch",
+    "transformers",
+    "tokenizers",
+    "scipy",
+    "altair",
+    "vl_convert",
+    "pyarrow",
+    "starlette",
+    "ray",
+}
+
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imports(path: Path, *, top_only: bool) -> set[str]:
+    """The modules that a file imports; those of `if TYPE_CHECKING` do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found: set[str] = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if top_only and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            if node.module == "wug":
+                found |= {f"wug.{alias.name}" for alias in node.names}
+            else:
+                found.add(node.module or "")
+        waiting.extend(ast.iter_child_nodes(node))
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_imports_only_from_layers_below_it(path: Path) -> None:
+    own = layer(path)
+    if own in ("__init__", "cli"):
+        return
+    for name in imports(path, top_only=False):
+        parts = name.split(".")
+        if parts[0] == "wug":
+            target = parts[1] if len(parts) > 1 else ""
+            allowed = ALLOWED[own] | {own} | ({"__version__"} if own == "runs" else set())
+            assert target in allowed, f"{own} imports wug.{target}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_heavy_packages_are_imported_inside_functions(path: Path) -> None:
+    heavy = {name for name in imports(path, top_only=True) if name.split(".")[0] in HEAVY}
+    assert not heavy
