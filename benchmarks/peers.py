@@ -45,7 +45,7 @@ def lm_eval(model: str, device: str, dtype: str, batch: int) -> Score:
 
 
 def minicons(model: str, device: str, dtype: str, batch: int) -> Score:
-    """minicons' scorer of causal models, in batches."""
+    """The scorer of minicons for causal models, in batches."""
     import torch
     from minicons.scorer import IncrementalLMScorer
 

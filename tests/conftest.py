@@ -7,7 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+settings.register_profile(
+    "wug",
+    deadline=None,  # how long an example takes depends on the machine
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=os.environ.get("CI") == "true",
+)
+settings.load_profile("wug")
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that would reach for the hub fails at once
 
 

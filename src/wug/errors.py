@@ -89,7 +89,7 @@ class StoreError(WugError):
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The end of an error message: " Did you mean 'x'?", or the names that exist, or nothing."""
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.65)
     if near:
         return f" Did you mean {near[0]!r}?"
     if not names:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean, stdev
-from typing import Literal
+from statistics import NormalDist, fmean, pstdev, stdev
+from typing import Literal, get_args
 
 from wug.types import Estimate, Outcome
 
@@ -81,3 +81,28 @@ def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Es
     return [
         estimate(check, group, values, method) for check, groups in cells.items() for group, values in groups.items()
     ]
+
+
+def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:
+    """The mean of each value over several runs, give or take one standard deviation; n is the runs that have it.
+
+    The deviation is that of a sample (n - 1) unless the runs are the whole `population`. The method says which,
+    and whether the values are shares.
+    """
+    cells: dict[tuple[str, str], list[Estimate]] = {}
+    for run in runs:
+        for found in run:
+            cells.setdefault((found.check, found.group), []).append(found)
+    name, deviation = ("population sd", pstdev) if population else ("sd", stdev)
+    means = []
+    for (check, group), each in cells.items():
+        values = [found.value for found in each]
+        mean = fmean(values)
+        if len(values) < 2:
+            means.append(Estimate(check, group, mean, 1))
+            continue
+        spread = deviation(values)
+        shares = all(found.method in get_args(Method) for found in each)
+        method = f"{name} of shares" if shares else name
+        means.append(Estimate(check, group, mean, len(values), mean - spread, mean + spread, method))
+    return means

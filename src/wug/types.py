@@ -190,6 +190,10 @@ class Scorer(Protocol):
     def chunk(self) -> int:
         """How many requests it likes at a time: a few seconds' work, what a kill may lose."""
 
+    @property
+    def ordered(self) -> bool:
+        """Whether an answer depends on the requests before it, as with a state carried over a file."""
+
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order."""
 

@@ -7,7 +7,7 @@ import pytest
 from wug.errors import InputError
 from wug.judges.pcfg import meaning, parse
 from wug.make.grammar import Grammar
-from wug.make.pcfg import Strings, corpus, strings_of
+from wug.make.pcfg import SPLITS, Strings, corpus, share_out, strings_of
 from wug.make.statistics import Statistics, distances, statistics
 from wug.make.table import Cell, Table, published
 
@@ -90,3 +90,9 @@ def test_the_strings_of_samples_are_found() -> None:
 def test_a_split_of_less_than_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="'dev' cannot have -1 lines"):
         corpus({"dev": -1}, seed=0)
+
+
+def test_lines_are_shared_out_in_the_published_proportions() -> None:
+    assert share_out(97_203) == dict(SPLITS)
+    assert share_out(1_000) == {"train": 851, "dev": 49, "test": 100}
+    assert share_out(1) == {"train": 1, "dev": 0, "test": 0}

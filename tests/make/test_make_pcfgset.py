@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, UnknownName
-from wug.make.pcfgset import KINDS, Plan, make, read_samples, write
+from wug.make.pcfgset import KINDS, Plan, make, read_samples, sources_of, write
 from wug.models.oracle import Oracle
 from wug.suites import pcfgset
 from wug.types import Outcome
@@ -99,3 +99,13 @@ def test_a_faulty_source_gives_file_and_line(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(InputError, match="the file has no sources"):
         read_samples(path)
+
+
+def test_the_sources_of_files_are_each_given_once() -> None:
+    files = {
+        "a.src": ["copy A1"],
+        "a.tgt": ["A1"],
+        "b.src": ["copy A1"],
+        "c.tsv": ["unrolled\tcopy B2 \t*1", "original\techo copy B2\tB2 B2"],
+    }
+    assert sources_of(files) == {"a.src": ["copy A1"], "c.tsv": ["echo copy B2"]}

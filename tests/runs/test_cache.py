@@ -18,7 +18,7 @@ class CountingScorer:
     """A scorer that keeps what it was asked."""
 
     def __init__(self, name: str = "fake", options: Mapping[str, str] | None = None, chunk: int = 2) -> None:
-        self.id, self.options, self.chunk = name, options or {}, chunk
+        self.id, self.options, self.chunk, self.ordered = name, options or {}, chunk, False
         self.batches: list[list[str]] = []
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
@@ -101,6 +101,14 @@ def test_a_span_is_another_question(cache: Cache) -> None:
     model = CountingScorer()
     RememberedScorer(model, cache, quiet).score([Request("abc"), Request("abc", (0, 1))])
     assert sum(map(len, model.batches)) == 2
+
+
+def test_answers_that_depend_on_those_before_are_asked_in_order_and_not_kept(cache: Cache) -> None:
+    model = CountingScorer()
+    model.ordered = True
+    for _ in range(2):
+        ask(model, cache, "b", "a", "b")
+    assert model.batches == [["b", "a", "b"]] * 2
 
 
 def test_generators_are_remembered_too(cache: Cache) -> None:

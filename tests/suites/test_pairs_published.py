@@ -9,7 +9,7 @@ import pytest
 from reference import reference
 from wug.errors import SuiteError, UnknownName
 from wug.stats import estimates
-from wug.suites.pairs import score_published
+from wug.suites.pairs import read, read_published, score_published
 from wug.types import Estimate, Notice, Outcome
 
 OUTPUT = "pairs/gulordava_eval_output_en"
@@ -120,3 +120,15 @@ def test_a_file_without_log_probabilities_says_so(tmp_path: Path) -> None:
     path.write_text(HEADER.replace("\tmodel\tother", "") + f"{GOOD}\n{BAD}\n", encoding="utf-8")
     with pytest.raises(SuiteError, match="no column with log-probabilities"):
         list(score_published(path))
+
+
+def test_published_columns_belong_to_the_suite_of_their_file(tmp_path: Path) -> None:
+    path = scored(tmp_path, f"{GOOD}\t-1\t-3", f"{BAD}\t-2\t-2")
+    found = read_published(path)
+    assert {name: [row.value for row in rows] for name, rows in found.columns.items()} == {  # type: ignore[union-attr]
+        "model": [True],
+        "other": [False],
+    }
+    (suite,) = read(path, {})
+    assert (found.suite.name, found.suite.checksum) == (suite.name, suite.checksum)
+    assert found.suite.options["target"] == "given"

@@ -139,13 +139,14 @@ def _run(
     saved: dict[str, int],
 ) -> list[Result]:
     """The results of one model, kept as they come."""
-    from wug.runs.evaluate import ask_through, evaluate
+    from wug.runs.evaluate import ask_through, evaluate, require
     from wug.runs.opening import open_model
     from wug.runs.signature import signature
     from wug.runs.store import run_key
 
     common.say(f"loading {name}")
     model = open_model(name, options)
+    require(suites, ask_through(model))
     number = None
     if store is not None:
         key = run_key([str(signature(suite, model)) for suite in suites], {"interval": interval})

@@ -47,7 +47,7 @@ class Prepared:
 class CausalModel:
     """A causal language model that scores texts."""
 
-    __slots__ = ("_bos", "_boundary", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options")
+    __slots__ = ("_bos", "_boundary", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
         options = spec.options
@@ -70,6 +70,7 @@ class CausalModel:
             **({"boundary": "yes"} if self._boundary else {}),
         }
         self.chunk = self._engine.chunk
+        self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order, in natural logarithms."""

@@ -27,12 +27,13 @@ ZOO = ("sentence_id", "token_id", "token", "surprisal")
 class ReplayScorer:
     """Scores read from a file."""
 
-    __slots__ = ("_scored", "chunk", "id", "options")
+    __slots__ = ("_scored", "chunk", "id", "options", "ordered")
 
     def __init__(self, name: str, scored: Mapping[str, Scored]) -> None:
         self.id = name
         self.options: Mapping[str, str] = {}
         self.chunk = 100_000
+        self.ordered = False
         self._scored = scored
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:

@@ -91,9 +91,15 @@ def outcome_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, 
     fields = list(dict.fromkeys(key for result in results for o in result.outcomes for key in o.groups))
     columns = ["suite", "model", "item", "check", "value", *fields, "detail"]
     rows = [
-        (r.suite, r.model, o.item, o.check, None if o.value is None else float(o.value))
-        + tuple(o.groups.get(field) for field in fields)
-        + (json.dumps(finite(o.detail), ensure_ascii=False) if o.detail else None,)
+        (
+            r.suite,
+            r.model,
+            o.item,
+            o.check,
+            None if o.value is None else float(o.value),
+            *(o.groups.get(field) for field in fields),
+            json.dumps(finite(o.detail), ensure_ascii=False) if o.detail else None,
+        )
         for r in results
         for o in r.outcomes
     ]
@@ -124,17 +130,16 @@ def as_markdown(results: Sequence[Result]) -> str:
 
 
 def as_latex(results: Sequence[Result]) -> str:
-    """A booktabs table with the signatures as comments."""
+    """A booktabs table with the signatures as comments; a column says which model, where there are several."""
+    several = len({result.model for result in results}) > 1
+    head = ["suite", *(["model"] if several else []), "check", "group", "value", r"95\,\% interval", "$n$"]
     lines = [f"% {result.signature}" for result in results]
-    lines += [
-        r"\begin{tabular}{lllrcr}",
-        r"\toprule",
-        r"suite & check & group & value & 95\,\% interval & $n$ \\",
-    ]
+    lines += [rf"\begin{{tabular}}{{{'l' * (len(head) - 3)}rcr}}", r"\toprule", " & ".join(head) + r" \\"]
     for result in results:
         lines.append(r"\midrule")
         for e in result.estimates:
-            cells = (result.suite, e.check, e.group, value_text(e), interval_text(e), str(e.n))
+            model = [result.model] if several else []
+            cells = (result.suite, *model, e.check, e.group, value_text(e), interval_text(e), str(e.n))
             lines.append(" & ".join(map(latex, cells)) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
@@ -156,15 +161,22 @@ FORMATS: Mapping[str, Callable[[Sequence[Result]], str]] = {
 
 def value_text(estimate: Estimate) -> str:
     """A share in per cent, a mean as it is."""
-    if estimate.method in SHARES:
-        return f"{100 * estimate.value:.1f} %"
-    return f"{estimate.value:.3f}"
+    return f"{100 * estimate.value:.1f} %" if _is_share(estimate) else f"{estimate.value:.3f}"
 
 
 def interval_text(estimate: Estimate) -> str:
-    """The interval in the unit of the value; empty without one."""
+    """The interval in the unit of the value, a standard deviation over runs after ±; empty without either."""
     if estimate.low is None or estimate.high is None:
         return ""
-    if estimate.method in SHARES:
-        return f"[{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
-    return f"[{estimate.low:.3f}, {estimate.high:.3f}]"
+    scale, digits = (100, 1) if _is_share(estimate) else (1, 3)
+    if _is_deviation(estimate):
+        return f"± {scale * (estimate.high - estimate.low) / 2:.{digits}f}"
+    return f"[{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
+
+
+def _is_share(estimate: Estimate) -> bool:
+    return estimate.method in SHARES or (estimate.method or "").endswith("sd of shares")
+
+
+def _is_deviation(estimate: Estimate) -> bool:
+    return "sd" in (estimate.method or "").split()

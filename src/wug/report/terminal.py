@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from rich.console import Console, Group, RenderableType
@@ -15,6 +15,10 @@ from wug.types import Estimate, Result
 
 MANY = 4
 """With this many results or more they share one table."""
+FOLDED = 20
+"""A field with more numbers than this as its values is one line."""
+BROKEN_DOWN = 2
+"""With more checks than this only the first is broken down by groups."""
 
 
 def show(results: Sequence[Result], console: Console) -> None:
@@ -50,20 +54,23 @@ def block(result: Result) -> RenderableType:
     table.add_column(overflow="fold", ratio=1)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
-    for estimate in result.estimates:
-        if estimate.group == "all":
-            name = "  " + estimate.check.replace("_", " ")
-            meaning = result.descriptions.get(estimate.check, "")
-        elif _tells(result, estimate):
-            name, meaning = f"    {estimate.group}", f"n = {estimate.n:,}"
-        else:
-            continue
-        table.add_row(
-            escape(name), escape(meaning), f"[bold]{value_text(estimate)}[/]", escape(interval_text(estimate))
-        )
+    checks = _checks(result)
+    left_out = len({estimate.check for estimate in result.estimates}) > len(checks)
+    for place, (check, fields) in enumerate(checks.items()):
+        lines = list(_grouped(fields))
+        if place and len(checks) > BROKEN_DOWN:
+            lines, left_out = [], left_out or bool(lines)
+        for estimate in fields.get("all", ()):
+            meaning = result.descriptions.get(check, "")
+            name = f"  {check.replace('_', ' ')}"
+            lines.insert(0, (name, meaning, value_text(estimate), interval_text(estimate)))
+        for name, meaning, value, interval in lines:
+            table.add_row(escape(name), escape(meaning), f"[bold]{value}[/]", escape(interval))
     parts: list[RenderableType] = [head, table]
     if not result.estimates and result.status == "complete":
         parts.append(Text("  nothing to judge: the suite has no predictions", style="dim"))
+    if left_out:
+        parts.append(Text("  more checks and groups: --format csv", style="dim"))
     parts += [Text(f"  warning: {warning}", style="yellow") for warning in result.warnings]
     return Group(*parts)
 
@@ -116,7 +123,7 @@ def circuits(results: Sequence[Result]) -> Table:
 
 def headlines(result: Result) -> list[Estimate]:
     """The estimates over all items; `all_predictions` only where it says more than the one prediction does."""
-    whole = [estimate for estimate in result.estimates if estimate.group == "all"]
+    whole = [estimate for estimate in result.estimates if estimate.group == "all" and _headline(result, estimate)]
     single = sum(estimate.check.startswith("prediction_") for estimate in whole) == 1
     return [estimate for estimate in whole if not (single and estimate.check == "all_predictions")]
 
@@ -132,11 +139,11 @@ def failures(result: Result) -> list[str]:
 
 
 def common_signature(signatures: Sequence[str]) -> str:
-    """The fields that all signatures share, with … for those that differ."""
+    """The fields of all signatures, with … for those that differ or that some lack."""
     split = [dict(field.split(":", 1) for field in mark.split("|")) for mark in signatures]
-    return "|".join(
-        f"{key}:{value if all(other.get(key) == value for other in split) else '…'}" for key, value in split[0].items()
-    )
+    keys = dict.fromkeys(key for fields in split for key in fields)
+    values = {key: {fields.get(key, "…") for fields in split} for key in keys}
+    return "|".join(f"{key}:{found.pop() if len(found) == 1 else '…'}" for key, found in values.items())
 
 
 def _print_signature(signature: str, console: Console) -> None:
@@ -144,11 +151,43 @@ def _print_signature(signature: str, console: Console) -> None:
     console.print(Text(signature, style="dim"), soft_wrap=True)
 
 
-def _tells(result: Result, estimate: Estimate) -> bool:
-    """Whether a group says more than `all`: its field has more than one value."""
-    field = estimate.group.partition("=")[0]
-    others = {e.group for e in result.estimates if e.check == estimate.check and e.group.startswith(f"{field}=")}
-    return len(others) > 1
+def _checks(result: Result) -> dict[str, dict[str, list[Estimate]]]:
+    """The estimates of each check by the field that they are grouped by; `all` where they are not.
+
+    Where the suite names its headlines, they alone.
+    """
+    found: dict[str, dict[str, list[Estimate]]] = {}
+    for estimate in result.estimates:
+        if not _headline(result, estimate):
+            continue
+        fields = found.setdefault(estimate.check, {})
+        fields.setdefault(estimate.group.partition("=")[0], []).append(estimate)
+    return found
+
+
+def _headline(result: Result, estimate: Estimate) -> bool:
+    """Whether a check is for a first look; all are, where the suite does not say which."""
+    return estimate.check in result.meta.get("headlines", (estimate.check,))
+
+
+def _grouped(fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
+    """Name, n, value and interval of each group, field by field, numbers in their order."""
+    for field, found in fields.items():
+        if field == "all" or len(found) < 2:  # which says no more than `all` does
+            continue
+        ordered = sorted(found, key=_by_number)
+        if len(found) > FOLDED and _by_number(ordered[0]) >= 0:
+            low, high = (end(found, key=lambda estimate: estimate.value) for end in (min, max))
+            yield f"    {field}", f"{len(found)} values: --format csv", f"{value_text(low)} to {value_text(high)}", ""
+        else:
+            for estimate in ordered:
+                yield f"    {estimate.group}", f"n = {estimate.n:,}", value_text(estimate), interval_text(estimate)
+
+
+def _by_number(estimate: Estimate) -> float:
+    """The number that a group is called by; others keep their order, before those."""
+    value = estimate.group.partition("=")[2]
+    return int(value) if value.isdecimal() else -1
 
 
 def _status(result: Result) -> tuple[str, str]:

@@ -141,7 +141,8 @@ class RememberedScorer:
     """A scorer whose answers go through the cache."""
 
     def __init__(self, model: Scorer, cache: Cache | None, progress: Callable[[int, int], None]) -> None:
-        self.id, self.options, self.chunk = model.id, model.options, model.chunk
+        self.id, self.options, self.chunk, self.ordered = model.id, model.options, model.chunk, model.ordered
+        self._model = model
         self._through: Remembered[Request, Scored] = Remembered(
             model.score,
             _SCORED,
@@ -158,7 +159,8 @@ class RememberedScorer:
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order."""
-        return self._through.answers(requests)
+        # Where an answer depends on those before it, none can be kept for another occasion.
+        return self._model.score(requests) if self.ordered else self._through.answers(requests)
 
 
 class RememberedGenerator:

@@ -39,19 +39,24 @@ def ask_through(model: Any, cache: Cache | None = None, progress: Progress | Non
 
 def evaluate(suites: Sequence[Suite], asker: Asker, method: stats.Method = "wilson") -> Iterator[Result]:
     """A result for each suite; the questions of all of them are asked together first."""
+    require(suites, asker)
+    questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in suites))
+    if isinstance(asker.model, RememberedGenerator):
+        asker.model.generate(questions)
+    elif not asker.model.ordered:
+        asker.model.score(questions)
+    for suite in suites:
+        yield judge(suite, asker, method)
+
+
+def require(suites: Sequence[Suite], asker: Asker) -> None:
+    """Refuse a model that cannot answer a suite's kind of question."""
     for suite in suites:
         if suite.needs != asker.can:
             raise ModelError(
                 f"suite {suite.name} needs a model that can {_VERB[suite.needs]} text, and {asker.model.id} can only "
                 f"{_VERB[asker.can]} it"
             )
-    questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in suites))
-    if isinstance(asker.model, RememberedScorer):
-        asker.model.score(questions)
-    else:
-        asker.model.generate(questions)
-    for suite in suites:
-        yield judge(suite, asker, method)
 
 
 def judge(suite: Suite, asker: Asker, method: stats.Method = "wilson") -> Result:

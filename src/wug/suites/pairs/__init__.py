@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,33 @@ from wug.suites.pairs import _check, _formats
 from wug.suites.pairs._convert import convert
 from wug.suites.pairs._marked import stem
 from wug.suites.pairs._pair import Pair, Parsed, Target, place
-from wug.suites.pairs._published import score_published
-from wug.suites.pairs._settings import OPTIONS, Settings, settings
+from wug.suites.pairs._published import judge_columns, score_published
+from wug.suites.pairs._settings import GIVEN, OPTIONS, Settings, settings
 from wug.suites.pairs._suite import PairsSuite
-from wug.types import Problem, Suite
+from wug.types import Problem, Row, Suite
 
-__all__ = ["OPTIONS", "Pair", "PairsSuite", "check", "convert", "read", "recognises", "schema", "score_published"]
+__all__ = [
+    "OPTIONS",
+    "Pair",
+    "PairsSuite",
+    "Published",
+    "check",
+    "convert",
+    "read",
+    "read_published",
+    "recognises",
+    "schema",
+    "score_published",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A file with log-probabilities beside its pairs."""
+
+    suite: PairsSuite
+    columns: Mapping[str, Sequence[Row]]
+    """The judgements on each column."""
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -38,6 +59,16 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     pairs = _with_targets(path, parsed.pairs) if chosen.target == "word" else parsed.pairs
     name = path.resolve().name if path.is_dir() else stem(path)
     return [PairsSuite(name, tuple(pairs), chosen, parsed.format, _notices(parsed, chosen), _checksum(parsed.pairs))]
+
+
+def read_published(path: Path, columns: Sequence[str] | None = None) -> Published:
+    """The pairs of a file in the original format with the judgements on each column of log-probabilities.
+
+    Without `columns`, all those that the format itself does not have.
+    """
+    judged = judge_columns(path, columns)
+    suite = PairsSuite(stem(path), judged.pairs, Settings(target=GIVEN), "original", (), _checksum(judged.pairs))
+    return Published(suite, judged.columns)
 
 
 def check(path: Path) -> list[Problem]:

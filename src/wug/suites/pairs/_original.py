@@ -55,9 +55,14 @@ def parse(path: Path) -> Parsed:
     problems = [*table.problems, *need(table.header, NEEDED)]
     if any(problem.place == "header" for problem in problems):
         return Parsed("original", [], problems)
+    return Parsed("original", pairs_of(table, problems), problems)
+
+
+def pairs_of(table: Table, problems: list[Problem]) -> list[Pair]:
+    """The pairs of a table; those with a fault are problems instead."""
     pool = GroupPool()
-    pairs = [_pair(rows, pool, problems) for rows in paired(table, problems)]
-    return Parsed("original", [pair for pair in pairs if pair is not None], problems)
+    found = [_pair(rows, pool, problems) for rows in paired(table, problems)]
+    return [pair for pair in found if pair is not None]
 
 
 def paired(table: Table, problems: list[Problem]) -> Iterator[Rows]:

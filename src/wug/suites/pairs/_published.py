@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
-import statistics
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wug.errors import SuiteError, UnknownName
+from wug.errors import InputError, SuiteError, UnknownName
+from wug.stats import estimates, over_runs
 from wug.suites.pairs import _original
 from wug.suites.pairs._check import capped
 from wug.suites.pairs._original import COLUMNS, NEEDED, Rows
-from wug.suites.pairs._pair import GroupPool
+from wug.suites.pairs._pair import GroupPool, Pair
 from wug.suites.pairs._tables import Table, need, read_table
-from wug.types import Estimate, Notice, Outcome, Problem, Row
+from wug.types import Notice, Outcome, Problem, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The pairs of a file, and what each column of log-probabilities beside them comes to."""
+
+    pairs: list[Pair]
+    columns: dict[str, list[Row]]
+    """An `accuracy` outcome for each pair, and a notice where pairs tie."""
 
 
 def score_published(path: Path, columns: Sequence[str] | None = None) -> Iterator[Row]:
@@ -23,42 +32,53 @@ def score_published(path: Path, columns: Sequence[str] | None = None) -> Iterato
     Without `columns`, all those that the format itself does not have. Of several columns, the mean accuracy
     over them and its standard deviation (of a sample: n - 1) come as well, as `accuracy`.
     """
+    judged = judge_columns(path, columns).columns
+    if len(judged) == 1:
+        yield from next(iter(judged.values()))
+        return
+    accuracies = []
+    for name, rows in judged.items():
+        accuracies.append(estimates(row for row in rows if isinstance(row, Outcome)))
+        for row in rows:
+            yield replace(row, check=f"accuracy:{name}") if isinstance(row, Outcome) else row
+    for mean in over_runs(accuracies):
+        yield replace(mean, method="sd over columns")
+
+
+def judge_columns(path: Path, columns: Sequence[str] | None = None) -> Judged:
+    """The judgements on each column by itself, all of them `accuracy`."""
     table = read_table(path)
     faults = [*table.problems, *need(table.header, NEEDED)]
     if faults:
         raise SuiteError(capped(faults), file=path)
     names = _columns(path, table, columns)
+    faults += [
+        Problem("error", record.place, f"{name} is missing")
+        for record in table.records
+        for name in (*NEEDED, *names)
+        if name not in record.fields
+    ]
+    if faults:
+        raise SuiteError(capped(faults), file=path)
     pairs = list(_original.paired(table, faults))
     numbers = {name: _numbers(pairs, name, faults) for name in names}
     if faults:
         raise SuiteError(capped(faults), file=path)
-    yield from _judged(pairs, numbers)
+    if not pairs:
+        raise InputError("there are no pairs in it", file=path)
+    return Judged(_original.pairs_of(table, []), {name: _judged(name, pairs, numbers[name]) for name in names})
 
 
-def _judged(pairs: Sequence[Rows], numbers: Mapping[str, list[tuple[float, float]]]) -> Iterator[Row]:
+def _judged(name: str, pairs: Sequence[Rows], values: Sequence[tuple[float, float]]) -> list[Row]:
     pool = GroupPool()
-    groups = [pool.of(_original.groups(rows.correct)) for rows in pairs]
-    accuracies: defaultdict[str, list[float]] = defaultdict(list)
-    for name, values in numbers.items():
-        check = "accuracy" if len(numbers) == 1 else f"accuracy:{name}"
-        judged: defaultdict[str, list[bool]] = defaultdict(list)
-        for rows, found, (good, bad) in zip(pairs, groups, values, strict=True):
-            detail = {"good": good, "bad": bad, "forms": _forms(rows)}
-            yield Outcome(_original.name(rows.key), check, good > bad, found, detail)
-            for group in ("all", *(f"{key}={value}" for key, value in found.items())):
-                judged[group].append(good > bad)
-        for group, outcomes in judged.items():
-            accuracies[group].append(statistics.fmean(outcomes))
-        if ties := sum(good == bad for good, bad in values):
-            yield Notice(f"{ties} pair{'s' * (ties != 1)} tied in column {name}, counted as failures")
-    if len(numbers) > 1:
-        yield from (_mean(group, values) for group, values in accuracies.items())
-
-
-def _mean(group: str, accuracies: Sequence[float]) -> Estimate:
-    """The mean over columns, give or take one standard deviation, which is what the paper prints after ±."""
-    mean, spread = statistics.fmean(accuracies), statistics.stdev(accuracies)
-    return Estimate("accuracy", group, mean, len(accuracies), mean - spread, mean + spread, "sd over columns")
+    found: list[Row] = []
+    for rows, (good, bad) in zip(pairs, values, strict=True):
+        detail = {"good": good, "bad": bad, "forms": _forms(rows)}
+        groups = pool.of(_original.groups(rows.correct))
+        found.append(Outcome(_original.name(rows.key), "accuracy", good > bad, groups, detail))
+    if ties := sum(good == bad for good, bad in values):
+        found.append(Notice(f"{ties} pair{'s' * (ties != 1)} tied in column {name}, counted as failures"))
+    return found
 
 
 def _columns(path: Path, table: Table, columns: Sequence[str] | None) -> list[str]:
@@ -81,7 +101,7 @@ def _numbers(pairs: Sequence[Rows], column: str, faults: list[Problem]) -> list[
         for record in (rows.correct, rows.wrong):
             try:
                 number = float(record.fields[column])
-            except ValueError:
+            except (TypeError, ValueError):
                 number = math.nan
             if math.isnan(number):
                 faults.append(Problem("error", record.place, f"{column} is {record.fields[column]!r}, not a number"))

@@ -29,6 +29,8 @@ OPTIONS: Mapping[str, str] = {
 }
 
 TARGETS = ("sentence", "word")
+GIVEN = "given"
+"""The target where scores were made elsewhere: what they are of, their file does not say."""
 NORMALISED = ("none", "token", "word", "character")
 _YES, _NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from wug.suites.pairs._pair import Pair, Target, same
 from wug.suites.pairs._scores import Measure, measure, word_logprobs
-from wug.suites.pairs._settings import Settings
+from wug.suites.pairs._settings import GIVEN, Settings
 from wug.types import Notice, Outcome, Request, Row, Scored, Scorer
 
 
@@ -187,6 +187,8 @@ def _unjudged(pair: Pair, why: str) -> Outcome:
 
 
 def _description(settings: Settings) -> str:
+    if settings.target == GIVEN:
+        return "the grammatical form has the higher value in the file"
     what = "target word" if settings.target == "word" else "sentence"
     per = "" if settings.normalise == "none" else f" per {settings.normalise}"
     how = "SLOR" if settings.unigrams is not None else f"log-probability{per}"

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from wug.errors import InputError, SuiteError, UnknownName
+from wug.errors import InputError, UnknownName
 from wug.files import head as head_of
+from wug.suites.pcfgset._ask import Answered
 from wug.suites.pcfgset._layout import (
     SPLITS,
     find_tests,
@@ -16,21 +17,34 @@ from wug.suites.pcfgset._layout import (
     looks_like_targets,
     looks_unrolled,
 )
-from wug.suites.pcfgset._localism import Localism, score_localism
-from wug.suites.pcfgset._overgeneralisation import Overgeneralisation, profile, score_overgeneralisation
-from wug.suites.pcfgset._plain import Plain, score_plain
+from wug.suites.pcfgset._lines import refuse
+from wug.suites.pcfgset._localism import Localism, answered_steps, score_localism
+from wug.suites.pcfgset._overgeneralisation import (
+    Overgeneralisation,
+    Profile,
+    answered_exceptions,
+    profile,
+    score_overgeneralisation,
+)
+from wug.suites.pcfgset._plain import Plain, answered_plain, score_plain
 from wug.suites.pcfgset._predictions import answers
 from wug.suites.pcfgset._reading import problems_of, suite_of
-from wug.suites.pcfgset._substitutivity import Substitutivity, score_substitutivity
+from wug.suites.pcfgset._substitutivity import Substitutivity, answered_twins, score_substitutivity
 from wug.suites.pcfgset._tree import show
 from wug.types import Problem, Suite
 
 __all__ = [
     "OPTIONS",
+    "Answered",
     "Localism",
     "Overgeneralisation",
     "Plain",
+    "Profile",
     "Substitutivity",
+    "answered_exceptions",
+    "answered_plain",
+    "answered_steps",
+    "answered_twins",
     "answers",
     "check",
     "profile",
@@ -44,8 +58,6 @@ __all__ = [
 ]
 
 OPTIONS: Mapping[str, str] = MappingProxyType({"split": "which files of a folder to take: test, dev or train"})
-_SHOWN = 20
-"""Faults that an error lists; `check` lists them all."""
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -80,11 +92,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     suites: list[Suite] = []
     for test in tests:
         suite, problems = suite_of(test)
-        faults = [problem for problem in problems if problem.level == "error"]
-        if faults:
-            more = len(faults) - _SHOWN
-            rest = [Problem("error", "", f"{more:,} more; `wug check` lists them all")] if more > 0 else []
-            raise SuiteError([*faults[:_SHOWN], *rest], file=test.files[0])
+        refuse(problems, test.files[0])
         suites.append(suite)
     return suites
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from wug.errors import ModelError
 from wug.suites.pcfgset._lines import squeeze
-from wug.types import Generator, Notice
+from wug.types import Generator, Notice, Row, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A test, and the judgements on answers to it that were made elsewhere."""
+
+    suite: Suite
+    rows: Iterator[Row]
 
 
 def ask(model: Generator, sources: Sequence[str]) -> list[str]:

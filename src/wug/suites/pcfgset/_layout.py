@@ -45,6 +45,27 @@ def stem(path: Path) -> str:
     return re.sub(r"\.(src|tgt|tsv)(\.gz)?$", "", path.name)
 
 
+def name_beside(gold: Path, *, twinned: bool = False) -> str:
+    """What results call the test of a `.src` file: its folder."""
+    return _folder_name(gold.absolute().parent, stem(gold), twinned)
+
+
+def ratio_name(name: str) -> str:
+    """What results call an overgeneralisation test: by the ratio in the name of its file."""
+    found = re.search(r"ratio=[\d.e-]*\d", name)
+    return f"overgeneralisation_{found[0]}" if found else f"overgeneralisation_{name.removesuffix('_exception')}"
+
+
+def name_of_answers(path: Path, test: str) -> str:
+    """What results call the test that answers belong to: `test`, or more where file or folder has a published name."""
+    folder = path.absolute().parent.name
+    if test == "overgeneralisation" and "ratio=" in path.name:
+        return ratio_name(path.name)
+    if test == "substitutivity" and folder in ("equally_distributed", "primitive"):
+        return f"substitutivity_{folder}"
+    return folder if test == "pcfgset" and folder in ("systematicity", "productivity") else test
+
+
 def looks_like_sources(text: str) -> bool:
     """Whether most of the first lines begin with a function of the language."""
     lines = [line.split() for line in text.split("\n")[:40] if line.strip()]
@@ -78,7 +99,7 @@ def _of_folder(folder: Path, split: str) -> Iterator[Found]:
         yield Found("localism", _localism_name(split), (unrolled[f"unrolled_{split}"],))
     for name, path in sources.items():
         if name.endswith("_exception"):
-            yield Found("overgeneralisation", _ratio_name(name), (path,))
+            yield Found("overgeneralisation", ratio_name(name), (path,))
     if "increasing_length" in sources:
         yield Found("increasing_length", "increasing_string_length", (sources["increasing_length"],))
     single = tuple(sources[f"{split}_{name}"] for name in FUNCTIONS if f"{split}_{name}" in sources)
@@ -98,7 +119,7 @@ def _of_file(path: Path) -> list[Found]:
     source = _source_of(path)
     if name.endswith(("_exception", "_original")):
         exception = source.with_name(source.name.replace("_original.src", "_exception.src"))
-        return [Found("overgeneralisation", _ratio_name(stem(exception)), (exception,))]
+        return [Found("overgeneralisation", ratio_name(stem(exception)), (exception,))]
     if name == "increasing_length":
         return [Found("increasing_length", "increasing_string_length", (source,))]
     return [Found("plain", _folder_name(path.absolute().parent, name, twinned=False), (source,))]
@@ -130,8 +151,3 @@ def _folder_name(folder: Path, split: str, twinned: bool) -> str:
 
 def _localism_name(split: str) -> str:
     return "localism" if split == "test" else f"localism_{split}"
-
-
-def _ratio_name(name: str) -> str:
-    found = re.search(r"ratio=[^_]+", name)
-    return f"overgeneralisation_{found[0]}" if found else f"overgeneralisation_{name.removesuffix('_exception')}"

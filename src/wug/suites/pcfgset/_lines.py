@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wug.errors import InputError
+from wug.errors import InputError, SuiteError
 from wug.files import read_text
 from wug.judges.pcfg import SYMBOL, Expression, SourceFault, parse
 from wug.types import Problem
+
+_SHOWN = 20
+"""Faults that an error lists; `wug check` lists them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,15 @@ def repeated(lines: Sequence[Line], source: Path) -> list[Problem]:
         return []
     message = f"the source of line {first[again[0].source]} again; {len(again):,} lines repeat an earlier one"
     return [Problem("warning", at(source, again[0].number), message)]
+
+
+def refuse(problems: Sequence[Problem], path: Path) -> None:
+    """SuiteError where there are faults among the problems, the first of them listed."""
+    faults = [problem for problem in problems if problem.level == "error"]
+    if faults:
+        more = len(faults) - _SHOWN
+        rest = [Problem("error", "", f"{more:,} more; `wug check` lists them all")] if more > 0 else []
+        raise SuiteError([*faults[:_SHOWN], *rest], file=path)
 
 
 def at(path: Path, number: int) -> str:

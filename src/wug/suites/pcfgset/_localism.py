@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 from wug.errors import InputError
+from wug.files import checksum
 from wug.judges.pcfg import Expression, SourceFault, Symbols, apply, parse
-from wug.suites.pcfgset._ask import ask, empty_answers
+from wug.suites.pcfgset._ask import Answered, ask, empty_answers
+from wug.suites.pcfgset._layout import name_of_answers
 from wug.suites.pcfgset._lines import squeeze
 from wug.suites.pcfgset._predictions import Traced, read_trace
 from wug.types import Generator, Notice, Outcome, Row
@@ -68,6 +71,12 @@ class Localism:
     options: Mapping[str, str] = field(default_factory=dict)
     kind: str = "pcfgset"
     needs: Literal["scorer", "generator"] = "generator"
+
+    @classmethod
+    def of(cls, name: str, samples: Sequence[Sample], notices: tuple[str, ...] = ()) -> Localism:
+        """The suite of some samples, with their checksum."""
+        content = (f"{sample.source}\t{sample.target}\t{sample.expression.steps}" for sample in samples)
+        return cls(name, tuple(samples), checksum("localism", *content), notices)
 
     @property
     def descriptions(self) -> Mapping[str, str]:
@@ -129,6 +138,11 @@ def judge(samples: Sequence[Sample], steps: Sequence[Sequence[str]], wholes: Seq
 
 def score_localism(predictions: Path) -> Iterator[Row]:
     """The judgements on a trace of questions and answers."""
+    yield from answered_steps(predictions).rows
+
+
+def answered_steps(predictions: Path) -> Answered:
+    """The same judgements, with the test that they are of."""
     samples, steps, wholes = [], [], []
     strayed = verdicts = 0
     for number, traced in enumerate(read_trace(predictions), 1):
@@ -140,11 +154,13 @@ def score_localism(predictions: Path) -> Iterator[Row]:
         samples.append(sample)
         steps.append(answers)
         wholes.append(traced.answer)
+    notices: list[Row] = []
     if strayed:
-        yield Notice(f"in {strayed:,} samples a step was not asked with the answers of the steps before it")
+        notices.append(Notice(f"in {strayed:,} samples a step was not asked with the answers of the steps before it"))
     if verdicts:
-        yield Notice(f"in {verdicts:,} samples the trace calls consistent what is not, or the reverse")
-    yield from judge(samples, steps, wholes)
+        notices.append(Notice(f"in {verdicts:,} samples the trace calls consistent what is not, or the reverse"))
+    suite = Localism.of(name_of_answers(predictions, "localism"), samples)
+    return Answered(suite, chain(notices, judge(samples, steps, wholes)))
 
 
 def asked(expression: Expression, step: int, answers: Sequence[str]) -> str:

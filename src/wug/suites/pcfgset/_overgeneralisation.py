@@ -8,10 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from wug.errors import SuiteError
+from wug.errors import InputError
+from wug.files import checksum
 from wug.judges.pcfg import exceptional, exceptions, meaning
-from wug.suites.pcfgset._ask import ask, empty_answers
-from wug.suites.pcfgset._lines import Line, at, read_pair
+from wug.suites.pcfgset._ask import Answered, ask, empty_answers
+from wug.suites.pcfgset._layout import name_of_answers, ratio_name, stem
+from wug.suites.pcfgset._lines import Line, at, read_pair, refuse
 from wug.suites.pcfgset._plain import answers_to
 from wug.suites.pcfgset._predictions import Epoch, read_log
 from wug.types import Estimate, Generator, Notice, Outcome, Problem, Row
@@ -49,6 +51,12 @@ class Overgeneralisation:
     kind: str = "pcfgset"
     needs: Literal["scorer", "generator"] = "generator"
 
+    @classmethod
+    def of(cls, name: str, items: Sequence[Exceptional], notices: tuple[str, ...] = ()) -> Overgeneralisation:
+        """The suite of some exceptions, with their checksum."""
+        content = (f"{item.line.source}\t{item.line.target}\t{item.exception}" for item in items)
+        return cls(name, tuple(items), checksum("overgeneralisation", *content), notices)
+
     @property
     def descriptions(self) -> Mapping[str, str]:
         """A plain-English reading of each check."""
@@ -77,6 +85,44 @@ class Overgeneralisation:
         yield from judge(self.exceptions, ask(model, self.requests()))
 
 
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A log of epochs as a test: its answers are in it, and no model is asked."""
+
+    name: str
+    epochs: tuple[Epoch, ...]
+    checksum: str
+    """Of which epochs there are; a log does not say what was asked in them."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    kind: str = "pcfgset"
+    needs: Literal["scorer", "generator"] = "generator"
+
+    @property
+    def descriptions(self) -> Mapping[str, str]:
+        """A plain-English reading of each check."""
+        return DESCRIPTIONS
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Which of the tests it is."""
+        return {"test": "overgeneralisation"}
+
+    def __len__(self) -> int:
+        return len(self.epochs)
+
+    def first(self, items: int) -> Profile:
+        """The same with only its first epochs."""
+        return replace(self, epochs=self.epochs[:items], options={**self.options, "limit": str(items)})
+
+    def requests(self) -> Sequence[str]:
+        """Nothing."""
+        return []
+
+    def run(self, model: Generator) -> Iterator[Row]:
+        """What the log says."""
+        yield from profile(self.epochs)
+
+
 def judge(items: Sequence[Exceptional], answers: Sequence[str]) -> Iterator[Row]:
     """Which of its two targets each answer is, if any; the paper looks at the group `functions=2`."""
     yield from empty_answers(answers)
@@ -93,14 +139,22 @@ def score_overgeneralisation(predictions: Path, gold: Path | None = None) -> Ite
 
     `gold` is the `…_exception.src` file, beside which the `…_original` files stand.
     """
+    yield from answered_exceptions(predictions, gold).rows
+
+
+def answered_exceptions(predictions: Path, gold: Path | None = None) -> Answered:
+    """The same judgements, with the test that they are of."""
     if gold is None:
-        yield from profile(read_log(predictions))
-        return
+        epochs = read_log(predictions)
+        mark = checksum("profile", *(str(epoch.number) for epoch in epochs))
+        suite = Profile(name_of_answers(predictions, "overgeneralisation"), tuple(epochs), mark)
+        return Answered(suite, profile(epochs))
+    if not stem(gold).endswith("_exception"):
+        raise InputError("expected a file called …_exception.src, with the …_original files beside it", file=gold)
     items, problems = read_exceptions(gold)
-    faults = [problem for problem in problems if problem.level == "error"]
-    if faults:
-        raise SuiteError(faults, file=gold)
-    yield from judge(items, answers_to([item.line.source for item in items], predictions))
+    refuse(problems, gold)
+    answers = answers_to([item.line.source for item in items], predictions)
+    return Answered(Overgeneralisation.of(ratio_name(stem(gold)), items), judge(items, answers))
 
 
 def profile(epochs: Sequence[Epoch]) -> Iterator[Estimate]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from wug.errors import InputError, SuiteError
-from wug.files import read_lines
+from wug.errors import InputError
+from wug.files import checksum, read_lines
 from wug.judges.pcfg import HELD_OUT, SourceFault, pairs, parse
 from wug.stats import estimate
-from wug.suites.pcfgset._ask import ask, empty_answers
-from wug.suites.pcfgset._lines import Line, line_of, read_pair
+from wug.suites.pcfgset._ask import Answered, ask, empty_answers
+from wug.suites.pcfgset._layout import name_beside, name_of_answers
+from wug.suites.pcfgset._lines import Line, line_of, read_pair, refuse
 from wug.suites.pcfgset._predictions import Predicted, aligned, is_table, read_plain, read_table
 from wug.types import Generator, Notice, Outcome, Row
 
@@ -41,6 +42,12 @@ class Plain:
     options: Mapping[str, str] = field(default_factory=dict)
     kind: str = "pcfgset"
     needs: Literal["scorer", "generator"] = "generator"
+
+    @classmethod
+    def of(cls, name: str, test: str, lines: Sequence[Line], notices: tuple[str, ...] = ()) -> Plain:
+        """The suite of some lines, with their checksum."""
+        content = (f"{line.source}\t{line.target}" for line in lines)
+        return cls(name, test, tuple(lines), checksum(test, *content), notices)
 
     @property
     def descriptions(self) -> Mapping[str, str]:
@@ -93,15 +100,21 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Ite
     `gold` is a `.src` and a `.tgt` file. With it, a table's rows may stand in any order. Without
     it, a table's own targets count and, where it has none, the meanings of its sources.
     """
+    yield from answered_plain(predictions, gold).rows
+
+
+def answered_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Answered:
+    """The same judgements, with the test that they are of."""
     if gold is None:
         rows = read_table(predictions)
-        yield from judge([_line(row, predictions) for row in rows], [row.prediction for row in rows])
-        return
-    lines, problems = read_pair(*gold)
-    faults = [problem for problem in problems if problem.level == "error"]
-    if faults:
-        raise SuiteError(faults, file=gold[0])
-    yield from judge(lines, answers_to([line.source for line in lines], predictions))
+        lines, answers = [_line(row, predictions) for row in rows], [row.prediction for row in rows]
+        name = name_of_answers(predictions, "pcfgset")
+    else:
+        lines, problems = read_pair(*gold)
+        refuse(problems, gold[0])
+        answers = answers_to([line.source for line in lines], predictions)
+        name = name_beside(gold[0])
+    return Answered(Plain.of(name, "plain", lines), judge(lines, answers))
 
 
 def answers_to(sources: Sequence[str], predictions: Path) -> list[str]:

@@ -94,10 +94,9 @@ def is_trace(lines: Sequence[str]) -> bool:
 
 def read_table(path: Path) -> list[Predicted]:
     """The rows of a table with the columns source, prediction and, perhaps, target."""
-    lines = read_lines(path)
+    lines = _lines(path)
     if not is_table(lines):
-        head = lines[0][:60] if lines else ""
-        message = f"expected the header {'<TAB>'.join(COLUMNS)}, found {head!r}"
+        message = f"expected the header {'<TAB>'.join(COLUMNS)}, found {lines[0][:60]!r}"
         raise InputError(message, file=path, place="line 1")
     header = lines[0].split("\t")
     place = {name: header.index(name) for name in COLUMNS if name in header}
@@ -142,7 +141,7 @@ def read_trace(path: Path) -> list[Traced]:
     """The samples of a localism trace."""
     samples: list[Traced] = []
     block: list[tuple[int, str]] = []
-    lines = [*enumerate(read_lines(path), 1)]
+    lines = [*enumerate(_lines(path), 1)]
     if not is_trace([line for _, line in lines]):
         raise InputError("a localism trace begins with a line of dashes", file=path, place="line 1")
     for number, line in [*lines, (len(lines) + 1, "-----")]:
@@ -195,6 +194,14 @@ def aligned(rows: Sequence[Predicted], sources: Sequence[str], path: Path) -> li
     if left:
         raise InputError(f"a prediction for what was not asked: {left.source}", file=path, place=f"line {left.number}")
     return found
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file that has some."""
+    lines = read_lines(path)
+    if not lines:
+        raise InputError("the file is empty", file=path)
+    return lines
 
 
 def _traced(block: list[tuple[int, str]], path: Path) -> Traced:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.files import checksum
 from wug.judges.pcfg import UNARY
 from wug.suites.pcfgset._layout import Found, stem
 from wug.suites.pcfgset._lines import Line, read_pair, repeated, target_beside, wrong_targets
@@ -27,21 +26,17 @@ def suite_of(found: Found) -> tuple[Suite, list[Problem]]:
     source = found.files[0]
     if found.test == "localism":
         samples, problems = read_unrolled(source)
-        content = [f"{sample.source}\t{sample.target}\t{sample.expression.steps}" for sample in samples]
-        return Localism(found.name, tuple(samples), _sum(found, content), _notices(problems)), problems
+        return Localism.of(found.name, samples, _notices(problems)), problems
     if found.test == "substitutivity":
         pairs, problems = read_twins(source)
-        content = [f"{pair.line.source}\t{pair.twin}\t{pair.line.target}" for pair in pairs]
         problems += _wrong_as_warning([pair.line for pair in pairs], source)
-        return Substitutivity(found.name, tuple(pairs), _sum(found, content), _notices(problems)), problems
+        return Substitutivity.of(found.name, pairs, _notices(problems)), problems
     if found.test == "overgeneralisation":
         items, problems = read_exceptions(source)
-        content = [f"{item.line.source}\t{item.line.target}\t{item.exception}" for item in items]
-        return Overgeneralisation(found.name, tuple(items), _sum(found, content), _notices(problems)), problems
+        return Overgeneralisation.of(found.name, items, _notices(problems)), problems
     lines, problems = _plain_lines(found)
-    content = [f"{line.source}\t{line.target}" for line in lines]
     problems += _wrong_as_warning(lines, source)
-    return Plain(found.name, found.test, tuple(lines), _sum(found, content), _notices(problems)), problems
+    return Plain.of(found.name, found.test, lines, _notices(problems)), problems
 
 
 def problems_of(found: Found) -> list[Problem]:
@@ -120,7 +115,3 @@ def _wrong_as_warning(lines: Sequence[Line], source: Path) -> list[Problem]:
 
 def _notices(problems: Sequence[Problem]) -> tuple[str, ...]:
     return tuple(str(problem) for problem in problems if problem.level == "warning")
-
-
-def _sum(found: Found, content: Sequence[str]) -> str:
-    return checksum(found.test, *content)

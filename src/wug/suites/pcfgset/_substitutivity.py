@@ -8,10 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from wug.errors import InputError, SuiteError
+from wug.errors import InputError
+from wug.files import checksum
 from wug.judges.pcfg import TWIN, SourceFault, parse
-from wug.suites.pcfgset._ask import ask, empty_answers
-from wug.suites.pcfgset._lines import Line, at, line_of, read_pair
+from wug.suites.pcfgset._ask import Answered, ask, empty_answers
+from wug.suites.pcfgset._layout import name_beside, name_of_answers
+from wug.suites.pcfgset._lines import Line, at, line_of, read_pair, refuse
 from wug.suites.pcfgset._plain import answers_to
 from wug.suites.pcfgset._predictions import read_table
 from wug.types import Generator, Notice, Outcome, Problem, Row
@@ -51,6 +53,12 @@ class Substitutivity:
     options: Mapping[str, str] = field(default_factory=dict)
     kind: str = "pcfgset"
     needs: Literal["scorer", "generator"] = "generator"
+
+    @classmethod
+    def of(cls, name: str, pairs: Sequence[Twins], notices: tuple[str, ...] = ()) -> Substitutivity:
+        """The suite of some pairs, with their checksum."""
+        content = (f"{pair.line.source}\t{pair.twin}\t{pair.line.target}" for pair in pairs)
+        return cls(name, tuple(pairs), checksum("substitutivity", *content), notices)
 
     @property
     def descriptions(self) -> Mapping[str, str]:
@@ -115,14 +123,18 @@ def score_substitutivity(predictions: Path, twin: Path, gold: Path | None = None
 
     Plain answers need `gold`, the `test.src` file beside which `test.tgt` and `test_twin.src` stand.
     """
+    yield from answered_twins(predictions, twin, gold).rows
+
+
+def answered_twins(predictions: Path, twin: Path, gold: Path | None = None) -> Answered:
+    """The same judgements, with the test that they are of."""
     if gold is not None:
         pairs, problems = read_twins(gold)
-        faults = [problem for problem in problems if problem.level == "error"]
-        if faults:
-            raise SuiteError(faults, file=gold)
+        refuse(problems, gold)
         first = answers_to([pair.line.source for pair in pairs], predictions)
-        yield from judge(pairs, first, answers_to([pair.twin for pair in pairs], twin))
-        return
+        second = answers_to([pair.twin for pair in pairs], twin)
+        suite = Substitutivity.of(name_beside(gold, twinned=True), pairs)
+        return Answered(suite, judge(pairs, first, second))
     rows, twins = read_table(predictions), read_table(twin)
     if len(rows) != len(twins):
         message = f"{len(twins):,} rows beside {len(rows):,} in {predictions.name}"
@@ -133,7 +145,8 @@ def score_substitutivity(predictions: Path, twin: Path, gold: Path | None = None
         if isinstance(pair, str):
             raise InputError(pair, file=twin, place=f"line {other.number}")
         pairs.append(pair)
-    yield from judge(pairs, [row.prediction for row in rows], [row.prediction for row in twins])
+    suite = Substitutivity.of(name_of_answers(predictions, "substitutivity"), pairs)
+    return Answered(suite, judge(pairs, [row.prediction for row in rows], [row.prediction for row in twins]))
 
 
 def read_twins(source: Path) -> tuple[list[Twins], list[Problem]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,9 @@ def inspect(path: Path, choices: Choices, *, evaluated: bool = False) -> Reading
     sound = regions is not None and bool(items) and len(faults.errors) == before
     if "items" in document and not items and len(faults.errors) == before:
         faults.error("items", "there are none")
-    # Where regions or items are at fault, a prediction is only read: names would be unknown for no fault of its own.
-    predictions = _predictions(document.get("predictions", []), regions or {}, items if sound else None, faults)
+    named = _condition_names(document.get("items"))
+    # Where no region or condition can be made out, a prediction is only read: its names are not at fault.
+    predictions = _predictions(document.get("predictions", []), regions or {}, named if regions else {}, faults)
     if sound:
         conditions_needed(predictions, items, faults)
     chosen = choices.metrics or _metrics(head, faults)
@@ -252,16 +253,25 @@ def _numbering(found: list[Region], names: Mapping[int, str], place: str, faults
         faults.warn(place, "the regions do not stand in order; they are read by their numbers")
 
 
-def _predictions(given: Any, regions: Mapping[int, str], items: list[Item] | None, faults: Faults) -> list[Prediction]:
+def _condition_names(items: Any) -> dict[str, None]:
+    """The conditions that any item names, in order, whatever else is wrong with the items."""
+    entries = [item.get("conditions") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    conditions = [entry for some in entries if isinstance(some, list) for entry in some if isinstance(entry, dict)]
+    names = [condition.get("condition_name") for condition in conditions]
+    return dict.fromkeys(name for name in names if isinstance(name, str))
+
+
+def _predictions(
+    given: Any, regions: Mapping[int, str], conditions: Collection[str], faults: Faults
+) -> list[Prediction]:
     if not isinstance(given, list):
         faults.error("predictions", f"must be a list, not {kind(given)}")
         return []
-    conditions = dict.fromkeys(condition.name for item in items or [] for condition in item.conditions)
     predictions = []
     for index, raw in enumerate(given):
         try:
             parsed = formula.parse(source(raw))
-            predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if items else parsed))
+            predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
         except FormulaError as error:
             faults.formula(f"prediction {index}", error)
         except InputError as error:

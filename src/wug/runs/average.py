@@ -1,0 +1,41 @@
+"""The mean over several runs of one test, as papers print it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wug.files import checksum
+from wug.stats import over_runs
+from wug.types import Result
+
+
+def averages(results: Sequence[Result], *, population: bool = False) -> list[Result]:
+    """For each test with several results one more: their means, give or take one standard deviation.
+
+    Results are of one test where their signatures differ in the model alone.
+    """
+    tests: dict[tuple[str, ...], list[Result]] = {}
+    for result in results:
+        tests.setdefault(tuple(_without_model(result.signature)), []).append(result)
+    return [_average(each, population) for each in tests.values() if len(each) > 1]
+
+
+def _average(results: Sequence[Result], population: bool) -> Result:
+    first = results[0]
+    model = f"mean/{len(results)} runs@{checksum(*sorted(result.model for result in results))}"
+    fields = [f"model:{model}" if field.startswith("model:") else field for field in first.signature.split("|")]
+    return Result(
+        suite=first.suite,
+        kind=first.kind,
+        model=model,
+        status="complete",
+        signature="|".join([*fields, f"sd:{'population' if population else 'sample'}"]),
+        n=first.n,
+        estimates=tuple(over_runs([result.estimates for result in results], population=population)),
+        descriptions=first.descriptions,
+        meta=first.meta,
+    )
+
+
+def _without_model(signature: str) -> list[str]:
+    return [field for field in signature.split("|") if not field.startswith("model:")]

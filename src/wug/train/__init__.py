@@ -1,0 +1,1 @@
+"""Reference baselines, trained from scratch."""
