@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wug.stats import clopper_pearson, estimates, mean_interval, wilson
-from wug.types import Outcome
+from wug.stats import clopper_pearson, estimates, mean_interval, over_runs, wilson
+from wug.types import Estimate, Outcome
 
 
 @settings(deadline=None)
@@ -53,3 +53,19 @@ def test_estimates_of_all_items_then_of_groups() -> None:
         ("accuracy", "type=original", 1.0, 1, "wilson"),
         ("length", "all", 4.0, 1, None),
     ]
+
+
+def test_the_mean_over_runs_comes_with_the_deviation_of_a_sample_or_of_the_runs() -> None:
+    runs = [[Estimate("accuracy", "all", value, 50, 0.0, 1.0, "wilson")] for value in (0.5, 0.6, 0.7)]
+    (sample,), (population,) = over_runs(runs), over_runs(runs, population=True)
+    assert (sample.value, sample.n, sample.method) == (pytest.approx(0.6), 3, "sd of shares")
+    assert (sample.low, sample.high) == (pytest.approx(0.5), pytest.approx(0.7))
+    assert population.high == pytest.approx(0.6 + (0.02 / 3) ** 0.5)
+    assert population.method == "population sd of shares"
+
+
+def test_a_value_that_only_one_run_has_comes_without_a_deviation() -> None:
+    first, second = Estimate("edits", "all", 4.0, 9), Estimate("edits", "type=rare", 2.0, 1)
+    whole, rare = over_runs([[first, second], [first]])
+    assert (whole.n, whole.low, whole.high, whole.method) == (2, 4.0, 4.0, "sd")
+    assert rare == Estimate("edits", "type=rare", 2.0, 1)

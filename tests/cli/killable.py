@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from wug.models._spec import ModelSpec
 from wug.runs import opening
 from wug.types import Request, Scored
 
@@ -39,6 +40,7 @@ class SlowScorer:
 
 def main() -> None:
     asked, db, cache, pause = sys.argv[1:]
+    opening.model_spec = lambda text, options=None: ModelSpec("oracle", "slow")  # type: ignore[assignment]
     opening.open_model = lambda text, options=None: SlowScorer(Path(asked), float(pause))  # type: ignore[assignment]
     from wug.cli.main import main as wug
 

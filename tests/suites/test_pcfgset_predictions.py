@@ -45,7 +45,7 @@ def test_crlf_and_gzip_make_no_difference(tmp_path: Path) -> None:
     ("text", "place", "message"),
     [
         ("copy A1\tA1\tA1\n", "line 1", "expected the header source<TAB>target<TAB>prediction"),
-        ("", "line 1", "expected the header"),
+        ("", "run.txt", "the file is empty"),
         ("source\ttarget\tprediction\ncopy A1\tA1\n", "line 2", "2 columns where the header has 3"),
         ("source\ttarget\tprediction\n", "", "a header and no rows"),
     ],

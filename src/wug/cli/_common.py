@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+MANY = 12
+"""Beyond so many runs a hint does not list them."""
 FORMATS = ("table", "json", "csv", "tsv", "md", "latex")
 
 
@@ -152,7 +154,9 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 def next_steps(runs: Mapping[str, int]) -> str:
     """What a person can do with the runs just saved."""
-    numbers = " ".join(str(number) for number in runs.values())
-    first = next(iter(runs.values()))
+    every = list(runs.values())
+    numbers = " ".join(map(str, every))
+    if len(every) > MANY:
+        return f"runs {every[0]} to {every[-1]} saved · wug show {every[-1]} · wug list runs"
     word = "run" if len(runs) == 1 else "runs"
-    return f"{word} {numbers} saved · wug show {first} · wug report {numbers} -o page.html"
+    return f"{word} {numbers} saved · wug show {every[0]} · wug report {numbers} -o page.html"

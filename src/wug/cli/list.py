@@ -29,6 +29,13 @@ def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) ->
         return
     if not rows:
         common.say({"runs": "no runs yet: wug run SUITE --model MODEL"}.get(what, f"no {what} fit"))
+    _print(rows)
+    if what == "suites" and not tags:
+        click.echo()
+        _print(_families())
+
+
+def _print(rows: list[dict[str, object]]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -40,6 +47,19 @@ def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) ->
         table.add_row(*(escape(_cell(value)) for value in row.values()))
     console = Console()
     (console if console.is_terminal else Console(width=140)).print(table)
+
+
+def _families() -> list[dict[str, object]]:
+    from wug import registry
+
+    return [
+        {
+            "family": name,
+            "about": registry.summary("suites", name),
+            "scoring options (-S)": dict(registry.find("suites", name).OPTIONS),
+        }
+        for name in registry.names("suites")
+    ]
 
 
 def _suites(tags: tuple[str, ...]) -> list[dict[str, object]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wug.cli import _common as common
+from wug.cli import _flags as flags
 
 if TYPE_CHECKING:
     from wug.runs.cache import Cache
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("run")
-@click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+@click.argument("suites", nargs=-1, metavar="SUITE...")
+@click.option("--data", "more", multiple=True, hidden=True, help="Another way to name a suite.")
 @click.option(
     "--model",
     "models",
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
 @click.option("--kind", help="The family, where the content does not tell.")
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N items of each suite.")
-@click.option("--device", envvar="WUG_DEVICE", help="Such as cpu, cuda, cuda:1.")
 @click.option(
     "--interval",
     type=click.Choice(["wilson", "clopper-pearson"]),
@@ -61,24 +62,26 @@ if TYPE_CHECKING:
     help="The file of answers that makes runs resume.  [default: in the user's cache folder]",
 )
 @click.option("--no-cache", is_flag=True, help="Ask everything anew and keep no answers.")
+@flags.option_flags
 @common.save_option
 @common.db_option
 @common.format_option
 def command(
     suites: tuple[str, ...],
+    more: tuple[str, ...],
     models: tuple[str, ...],
     model_options: dict[str, str],
     suite_options: dict[str, str],
     kind: str | None,
     tags: tuple[str, ...],
     limit: int | None,
-    device: str | None,
     interval: Method,
     cache: Path | None,
     no_cache: bool,
     save: bool,
     db: Path | None,
     form: str,
+    **given: Any,
 ) -> int:
     """Ask models what suites want to know, and print what was found.
 
@@ -90,19 +93,27 @@ def command(
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
     """
+    from wug import registry
+    from wug.report.terminal import word_probabilities
     from wug.runs.cache import Cache
+    from wug.runs.opening import model_spec
     from wug.runs.store import Store
 
-    chosen = _open(suites, suite_options, kind, tags, limit)
-    if device is not None:
-        model_options["device"] = device
+    if not suites + more:
+        raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
+    chosen = _open(suites + more, {**suite_options, **flags.suite_options(given)}, kind, tags, limit)
     store = Store(db or common.default_db()) if save else None
     answers = None if no_cache else Cache(cache or common.default_cache())
     results: list[Result] = []
     saved: dict[str, int] = {}
     for name in models:
-        results += _run(chosen, name, model_options, interval, store, answers, saved)
+        known = registry.find("models", model_spec(name).kind).OPTIONS
+        wanted = {**flags.model_options(given, known), **model_options}
+        results += _run(chosen, name, wanted, interval, store, answers, saved)
     common.deliver(results, form, common.next_steps(saved) if saved else None)
+    if given["print_word_probs"] and form == "table":
+        for line in word_probabilities(results):
+            click.echo(line)
     return 1 if any(result.status == "failed" for result in results) else 0
 
 

@@ -87,6 +87,14 @@ def corpus(
     }
 
 
+def share_out(samples: int) -> dict[str, int]:
+    """How many of `samples` lines each split gets, in the published proportions."""
+    total = sum(SPLITS.values())
+    found = {name: samples * size // total for name, size in SPLITS.items()}
+    found["train"] += samples - sum(found.values())
+    return found
+
+
 def strings_of(samples: Iterable[Sample]) -> set[str]:
     """The plain strings of sources, so that new ones can differ from them."""
     return {" ".join(string) for sample in samples for string in parse(sample.source).strings}

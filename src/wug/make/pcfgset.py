@@ -76,6 +76,17 @@ def read_samples(path: Path) -> list[Sample]:
     return samples
 
 
+def sources_of(files: Files) -> Files:
+    """The sources in files that were made, by the name of the first file that has them."""
+    found: Files = {}
+    for name, lines in files.items():
+        if name.endswith(".tsv"):
+            lines = [line.split("\t")[1] for line in lines if line.startswith("original\t")]
+        if not name.endswith(".tgt") and lines not in found.values():
+            found[name] = lines
+    return found
+
+
 def _pcfgset(plan: Plan) -> Files:
     files: Files = {}
     for name, samples in _corpus(plan).items():
@@ -97,11 +108,12 @@ def _productivity(plan: Plan) -> Files:
 
 def _localism(plan: Plan) -> Files:
     made = _corpus(plan)
-    return {
-        f"unrolled_{name}.tsv": localism.unrolled(sample.source for sample in made[name])
-        for name in ("train", "test")
-        if made[name]
+    files = {
+        f"unrolled_{name}.tsv": localism.unrolled(sample.source for sample in made[name]) for name in ("train", "test")
     }
+    if not any(files.values()):
+        raise InputError("there is nothing to unroll: no source has more than one function", file=plan.base)
+    return {name: lines for name, lines in files.items() if lines}
 
 
 def _substitutivity(plan: Plan) -> Files:

@@ -83,8 +83,10 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
 
 def pick_device(wanted: str | None) -> str:
     """The device to use: the one asked for, or the first of cuda, mps, cpu that is there."""
-    import torch
-
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("a neural model", "hf") from None
     if wanted and wanted != "auto":
         return wanted
     if torch.cuda.is_available():

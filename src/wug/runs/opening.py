@@ -76,7 +76,8 @@ def family_of(path: Path, kind: str | None = None) -> str:
     kinds = ", ".join(registry.names("suites"))
     empty = path.is_file() and path.stat().st_size == 0
     what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
-    raise InputError(f"{what}. `wug schema KIND` prints what a suite looks like", file=path)
+    remedy = "A table with columns of its own: --kind pairs -S good=COLUMN -S bad=COLUMN"
+    raise InputError(what if empty else f"{what}. {remedy}", file=path)
 
 
 def check_file(path: Path, kind: str | None = None) -> list[Problem]:
@@ -93,11 +94,15 @@ def open_model(text: str, options: Mapping[str, str] | None = None) -> Scorer | 
 
 
 def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec:
-    """A model's name taken apart; a bare folder's kind is read from its config.json."""
+    """A model's name taken apart; the kind of a bare folder or .pt file is told by what it is."""
     kinds = registry.names("models")
     folder = Path(text.partition("?")[0]).expanduser()
     if (folder / "config.json").is_file():
         text = f"{_kind_of(folder)}:{text}"
+    elif folder.is_file() and folder.suffix == ".pt":
+        text = f"lstm:{text}"
+    elif text.startswith("bert_"):  # as evaluate_lm.py spells BERT models
+        text = f"masked:{text}"
     return parse(text, kinds, options)
 
 
@@ -110,7 +115,7 @@ def _kind_of(folder: Path) -> str:
         for ending, kind in (("ForCausalLM", "causal"), ("LMHeadModel", "causal"), ("ForMaskedLM", "masked")):
             if architecture.endswith(ending):
                 return kind
-        if architecture.endswith("ForConditionalGeneration"):
+        if architecture.endswith(("ForConditionalGeneration", "MTModel", "ForSeq2SeqLM")):
             return "seq2seq"
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 

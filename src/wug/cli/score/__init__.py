@@ -17,6 +17,11 @@ class Kinds(Commands):
 def command() -> None:
     """Judge answers that were made elsewhere, in the shapes in which they are published.
 
+    Files may be gzipped. What is printed and kept is what `wug run` would print and keep.
+
     \b
     wug score syntaxgym --predictions evaluated_suite.json
+    wug score pairs     --predictions scored.tab --column NAME
+    wug score cogs      --gold gen.tsv --predictions system.tsv
+    wug score pcfgset   --predictions run=1.txt run=2.txt run=3.txt
     """

@@ -1,0 +1,224 @@
+"""Letting a Hugging Face model write: in batches of like length that change nothing about the answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from wug.errors import MissingExtra, ModelError
+from wug.models import _weights
+from wug.models._asking import Written, batches
+from wug.models._settings import DTYPES, choice, flag
+from wug.models._spec import ModelSpec
+
+KEPT = (
+    "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id",
+    "bad_words_ids", "suppress_tokens", "begin_suppress_tokens",
+)  # fmt: skip
+"""What is taken from the settings that a model brings along: its marks, and the tokens it must not write.
+
+The rest are habits of search (beams, sampling, a ban on repeating words) that would make the answers of two
+models incomparable, and wreck languages in which things are repeated.
+"""
+PROBES = (3, 7, 12)
+"""Lengths of the sequences with which batches are tried."""
+
+log = logging.getLogger("wug")
+
+Stops = Callable[[Any], list[bool]]
+"""Given the tokens written so far, a row a source: which of them are at their end."""
+
+
+class Decoder:
+    """A model that writes on greedily, or with beams; `tokens` shrinks when memory runs out."""
+
+    def __init__(self, model: Any, *, beams: int = 1, tokens: int | None = None, stops: Stops | None = None) -> None:
+        from transformers import GenerationConfig
+
+        self.model = model
+        self.device = model.device
+        self.beams = beams
+        self.tokens = tokens or (1 << 18 if self.device.type == "cuda" else 1 << 14)
+        self.chunk = _chunk(model)
+        self._encodes = bool(model.config.is_encoder_decoder)
+        kept = {name: getattr(model.generation_config, name) for name in KEPT}
+        # Written in full: generate() fills what is absent from the settings that the model brought along.
+        model.generation_config = GenerationConfig(**{key: value for key, value in kept.items() if value is not None})
+        self._ends = _marks(model.generation_config.eos_token_id)
+        self._pad = next(iter(_marks(model.generation_config.pad_token_id) or self._ends), 0)
+        self._stops: Stops | None = None
+        self.padded = self._takes_padding()
+        self._stops = stops
+
+    def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
+        """What the model writes for each sequence, at most as many tokens as its bound says."""
+        answers: dict[int, Written] = {}
+        while len(answers) < len(sequences):
+            left = [place for place in range(len(sequences)) if place not in answers]
+            lengths, longest = [len(sequences[place]) for place in left], [bounds[place] for place in left]
+            tokens = self.tokens
+            for batch in batches(lengths, longest, tokens=tokens // self.beams, padded=self.padded):
+                places = [left[number] for number in batch]
+                written = self._halving([sequences[place] for place in places], bounds[places[0]])
+                answers.update(zip(places, written, strict=True))
+                if self.tokens != tokens:  # memory ran out: what is left goes in smaller batches
+                    break
+        return [answers[place] for place in range(len(sequences))]
+
+    def _halving(self, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
+        """The answers to a batch; when memory runs out, of each half of it."""
+        import torch
+
+        try:
+            return [self._until_end(row) for row in self._generate(rows, bound)["sequences"].tolist()]
+        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
+            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+                raise
+            width = max(map(len, rows)) + bound
+            if len(rows) == 1:
+                raise ModelError(
+                    f"out of memory for {width:,} tokens on {self.device}: take a smaller model, -M dtype=bfloat16, "
+                    "a smaller -M max_length, or another --device"
+                ) from error
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        half = len(rows) // 2
+        self.tokens = max(1, half * width * self.beams)
+        log.warning("memory ran out: going on with %s tokens at a time", f"{self.tokens:,}")
+        return self._halving(rows[:half], bound) + self._halving(rows[half:], bound)
+
+    def _generate(self, rows: Sequence[Sequence[int]], bound: int, *, probing: bool = False) -> Any:
+        """What transformers makes of a batch; `sequences` has only the new tokens.
+
+        Probing asks for exactly `bound` tokens, greedily, with their logits.
+        """
+        import torch
+        from transformers import GenerationConfig
+
+        width = max(map(len, rows))
+        ids = torch.full((len(rows), width), self._pad)
+        present = torch.zeros_like(ids)
+        for number, row in enumerate(rows):
+            # A decoder writes on at the right, so what fills up a row has to stand at its left.
+            here = slice(0, len(row)) if self._encodes else slice(width - len(row), width)
+            ids[number, here] = torch.tensor(row)
+            present[number, here] = 1
+        config = GenerationConfig(
+            max_new_tokens=bound, min_new_tokens=bound if probing else None, do_sample=False,
+            num_beams=1 if probing else self.beams, pad_token_id=self._pad, return_dict_in_generate=True,
+            output_logits=probing,
+        )  # fmt: skip
+        with torch.inference_mode():
+            found = self.model.generate(
+                input_ids=ids.to(self.device),
+                attention_mask=present.to(self.device),
+                generation_config=config,
+                stopping_criteria=self._criteria(1 if self._encodes else width),
+            )
+        found["sequences"] = found["sequences"][:, 1 if self._encodes else width :]
+        return found
+
+    def _criteria(self, start: int) -> Any:
+        """The end of an answer by its text, in the form that transformers wants; None without any."""
+        stops = self._stops
+        if stops is None:
+            return None
+        import torch
+        from transformers import StoppingCriteriaList
+
+        def at_end(ids: Any, scores: Any, **rest: Any) -> Any:
+            return torch.tensor(stops(ids[:, start:]), device=ids.device)
+
+        return StoppingCriteriaList([at_end])
+
+    def _until_end(self, row: list[int]) -> Written:
+        for place, token in enumerate(row):
+            if token in self._ends:
+                return Written(tuple(row[:place]), ended=True)
+        return Written(tuple(row), ended=False)
+
+    def _takes_padding(self) -> bool:
+        """Whether a sequence that was filled up gets the numbers that it gets alone; else, a warning."""
+        import torch
+
+        draw = torch.Generator().manual_seed(1958)
+        marks = set(self._ends) | {self._pad}
+        usable = [token for token in range(min(2000, self._vocabulary())) if token not in marks]
+        rows = [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in PROBES]
+        try:
+            together = self._generate(rows, 2, probing=True)
+        except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
+            why = (str(error).strip() or type(error).__name__).split("\n")[0][:300]
+            raise ModelError(f"{type(self.model).__name__} cannot be asked for text: {why}") from error
+        if any(bool(step.isnan().any()) for step in together["logits"]):
+            raise ModelError(
+                f"{type(self.model).__name__} answers with values that are no numbers. In half precision that is an "
+                "overflow: use -M dtype=float32. Otherwise its weights are damaged"
+            )
+        gap = 0.0
+        for number, row in enumerate(rows):
+            alone = self._generate([row], 2, probing=True)
+            for step, (one, many) in enumerate(zip(alone["logits"], together["logits"], strict=True)):
+                if step and alone["sequences"][0, 0] != together["sequences"][number, 0]:
+                    break  # a near tie in the first step: the second ones are no longer about the same
+                gap = max(gap, _gap(one[0].double(), many[number].double()))
+        if gap > {"torch.float64": 1e-9, "torch.float32": 1e-4}.get(str(self.model.dtype), 0.05):
+            log.warning(
+                "%s is asked in batches of equal length, which is slower: filled-up rows change its numbers by %.2g %%",
+                type(self.model).__name__,
+                100 * gap,
+            )
+            return False
+        return True
+
+    def _vocabulary(self) -> int:
+        count: int = self.model.get_input_embeddings().num_embeddings
+        return count
+
+
+def open_weights(spec: ModelSpec, auto: str) -> _weights.Loaded:
+    """The model that `spec` names, by the transformers class `auto`, as its options want it."""
+    try:
+        device = _weights.pick_device(spec.options.get("device"))
+    except ImportError:
+        raise MissingExtra(f"a {spec.kind} model", "hf") from None
+    return _weights.load(
+        spec,
+        auto,
+        dtype=choice(spec.options, "dtype", DTYPES),
+        device=device,
+        trust_remote_code=flag(spec.options, "trust_remote_code"),
+    )
+
+
+def unknown_mark(tokenizer: Any) -> int | None:
+    """The token of an unknown word; None where there is none, or where it is a mark for something else too."""
+    unknown: int | None = tokenizer.unk_token_id
+    others = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
+    return None if unknown in others else unknown
+
+
+def _gap(one: Any, other: Any) -> float:
+    """The largest difference of two rows of logits, as a share of the largest logit; equal infinities do not count."""
+    import torch
+
+    finite = torch.isfinite(one) & torch.isfinite(other)
+    if bool(((one != other) & ~finite).any()):
+        return float("inf")
+    scale = max(1.0, float(one[finite].abs().max()))
+    return float((one - other)[finite].abs().max()) / scale
+
+
+def _marks(value: Any) -> list[int]:
+    """A mark or several, as transformers stores them."""
+    if value is None:
+        return []
+    return [int(mark) for mark in value] if isinstance(value, list | tuple) else [int(value)]
+
+
+def _chunk(model: Any) -> int:
+    """Sources for a few seconds' work, guessed from the number of parameters."""
+    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    rate, least, most = (1e6, 512, 32768) if model.device.type == "cuda" else (5e3, 16, 1024)
+    return int(min(most, max(least, rate / max(millions, 1.0))))

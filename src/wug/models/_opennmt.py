@@ -1,0 +1,188 @@
+"""OpenNMT-py checkpoints, read without running anything in them, as CTranslate2 folders.
+
+What a checkpoint says is taken from it as plain data: weights, options, the two vocabularies. Only these are
+written to a new checkpoint, and only that one is given to CTranslate2's converter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import shutil
+import tempfile
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import MissingExtra, ModelError
+from wug.models._unpickle import TENSORS, Array, Inert, InertDict, InertSet, Pickled, read
+
+CHECKPOINT: Mapping[str, type] = {
+    **TENSORS,
+    **dict.fromkeys(("torch.DoubleStorage", "torch.IntStorage", "torch.ByteStorage", "torch.BoolStorage"), Inert),
+    **dict.fromkeys(("torch.int64", "torch.int32", "torch.uint8", "torch.float32", "torch.float16"), Inert),
+    "argparse.Namespace": Inert,
+    "collections.defaultdict": InertDict,
+    "collections.Counter": InertDict,
+    "__builtin__.set": InertSet,
+    "builtins.set": InertSet,
+    # Versions 1 and 2 keep their vocabularies in torchtext's fields, along with how text was once cut into words.
+    "functools.partial": Inert,
+    **{
+        f"torchtext.{legacy}{name}": Inert
+        for legacy in ("", "legacy.")
+        for name in (
+            "data.field.Field", "data.field.RawField", "data.pipeline.Pipeline", "data.utils._split_tokenizer",
+            "vocab.Vocab", "vocab._default_unk_index",
+        )
+    },
+    "onmt.inputters.text_dataset.TextMultiField": Inert,
+    "onmt.inputters.text_dataset._feature_tokenize": Inert,
+    "onmt.inputters.inputter._feature_tokenize": Inert,
+    "onmt.inputters.inputter.AlignField": Inert,
+    "onmt.inputters.inputter.make_src": Inert,
+    "onmt.inputters.inputter.make_tgt": Inert,
+}  # fmt: skip
+"""All that an OpenNMT-py checkpoint may speak of; none of it is ever more than a stand-in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a checkpoint says, as plain data."""
+
+    path: Path
+    weights: Mapping[str, Array]
+    generator: Mapping[str, Array]
+    options: Mapping[str, Any]
+    source: list[str]
+    """The words of the source vocabulary, by number."""
+    target: list[str]
+
+
+def converted(path: Path) -> Path:
+    """The CTranslate2 folder of a checkpoint, made now or on an earlier occasion."""
+    folder = _cache() / digest(path)
+    if (folder / "model.bin").is_file():
+        return folder
+    checkpoint = read_checkpoint(path)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as scratch:
+            made = Path(scratch, "model")
+            _convert(checkpoint, Path(scratch, "plain.pt"), made)
+            if not folder.exists():  # another run may have been faster
+                shutil.move(made, folder)
+    except OSError as error:
+        raise ModelError(f"{path}: the converted model cannot be kept in {folder}: {error.strerror or error}") from None
+    return folder
+
+
+def digest(path: Path) -> str:
+    """Sixteen hexadecimal digits of a file's content."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """What a checkpoint says; refused where it asks for anything that is no part of one."""
+    pickled = read(path, CHECKPOINT, what="an OpenNMT-py checkpoint")
+    match pickled.root:
+        case {"model": dict(model), "generator": dict(generator), "vocab": vocabularies, "opt": Inert() as options}:
+            pass
+        case dict(root):
+            there = ", ".join(sorted(map(str, root))[:8])
+            raise ModelError(f"{path}: no OpenNMT-py checkpoint: it needs model, generator, vocab and opt, has {there}")
+        case _:
+            raise ModelError(f"{path}: no OpenNMT-py checkpoint: it holds no dictionary")
+    return Checkpoint(
+        path,
+        _arrays(pickled, model),
+        _arrays(pickled, generator),
+        {str(key): value for key, value in (options.state or {}).items() if _is_plain(value)},
+        _words(path, vocabularies, "src"),
+        _words(path, vocabularies, "tgt"),
+    )
+
+
+def _arrays(pickled: Pickled, named: Mapping[Any, Any]) -> dict[str, Array]:
+    found = {str(name): pickled.array(value) for name, value in named.items()}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def _words(path: Path, vocabularies: Any, side: str) -> list[str]:
+    """A vocabulary, in any of the shapes that it had over the years."""
+    fields: Any
+    match vocabularies:
+        case dict():
+            fields = vocabularies.get(side)
+        case list():  # version 0: pairs of a side and its vocabulary
+            fields = [pair for pair in vocabularies if isinstance(pair, tuple) and pair[:1] == (side,)]
+        case _:
+            fields = None
+    if isinstance(fields, Inert) and isinstance(fields.state, dict):
+        fields = fields.state.get("fields")
+    if isinstance(fields, list) and fields and all(isinstance(word, str) for word in fields):
+        return list(fields)
+    if not isinstance(fields, list) or not fields:
+        raise ModelError(f"{path}: no {side} vocabulary that wug can read in this checkpoint")
+    if len(fields) > 1:
+        raise ModelError(f"{path}: it has word features beside words ({side}), which wug does not ask with")
+    found = fields[0][-1] if isinstance(fields[0], tuple) else None
+    for attribute in ("vocab", "itos"):
+        if isinstance(found, Inert) and isinstance(found.state, dict):
+            found = found.state.get(attribute, found)
+    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
+        raise ModelError(f"{path}: no {side} vocabulary that wug can read in this checkpoint")
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(_is_plain(part) for part in value)
+    return value is None or isinstance(value, str | int | float)
+
+
+def _convert(checkpoint: Checkpoint, plain: Path, folder: Path) -> None:
+    """Write a CTranslate2 folder, by way of a checkpoint that has nothing but numbers and words in it."""
+    try:
+        import torch
+
+        converters: Any = importlib.import_module("ctranslate2.converters")
+    except ImportError:
+        raise MissingExtra("converting an OpenNMT-py checkpoint", "ctranslate,hf") from None
+    torch.save(
+        {
+            "model": {name: torch.from_numpy(array) for name, array in checkpoint.weights.items()},
+            "generator": {name: torch.from_numpy(array) for name, array in checkpoint.generator.items()},
+            "vocab": {"src": checkpoint.source, "tgt": checkpoint.target},
+            "opt": Namespace(**checkpoint.options),
+        },
+        plain,
+    )
+    try:
+        with torch.serialization.safe_globals([Namespace]):
+            converters.OpenNMTPyConverter(str(plain)).convert(str(folder))
+    except KeyError as error:
+        raise ModelError(f"{checkpoint.path}: the checkpoint lacks the weights {error}") from None
+    except (ValueError, AttributeError, TypeError, RuntimeError, NotImplementedError) as error:
+        kinds = [str(checkpoint.options.get(key, "?")) for key in ("encoder_type", "decoder_type")]
+        why = "; ".join(line.strip("- ") for line in str(error).splitlines() if line.strip())[:300]
+        raise ModelError(
+            f"{checkpoint.path}: CTranslate2 cannot run this model ({'/'.join(kinds)}): {why}. "
+            'A model of another kind can be asked with OpenNMT itself: command:"onmt_translate -model … -src {source} '
+            '-output {output}"'
+        ) from None
+
+
+def _cache() -> Path:
+    """The folder of converted models, beside the answer cache."""
+    from platformdirs import user_cache_path
+
+    answers = os.environ.get("WUG_CACHE")
+    return (Path(answers).expanduser().parent if answers else user_cache_path("wug", appauthor=False)) / "converted"

@@ -1,0 +1,191 @@
+"""Programs that answer: one kept alive that takes a line and gives a line, or one run on a whole file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from wug.errors import ModelError
+
+TAIL = 2000
+"""Characters of a program's error output that are shown."""
+PATIENCE = 5.0
+"""Seconds that a program has to end when its input has."""
+LOOK = 0.2
+"""Seconds between two looks at a program that works on a file."""
+
+
+class Filter:
+    """A program kept alive that gives one line for each line."""
+
+    def __init__(self, arguments: Sequence[str], timeout: float) -> None:
+        self._arguments, self._timeout = arguments, timeout
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the program
+        self._process = start(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        reader = threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True)
+        reader.start()
+        self.close = weakref.finalize(self, _end, self._process, reader, self._errors)
+        """End the program; happens by itself when the filter is no longer in use."""
+
+    def ask(self, lines: Sequence[str]) -> list[str]:
+        """A line for each line, in order."""
+        if not self._lines.empty():
+            early = self._lines.get()
+            if early is None:
+                self._fail("ended before it was asked", patience=PATIENCE)
+            self._fail(f"printed a line that was no answer: {_shown(early)}")
+        writer = threading.Thread(target=_write, args=(self._process.stdin, lines), daemon=True)
+        writer.start()
+        answers: list[str] = []
+        try:
+            while len(answers) < len(lines):
+                answers.append(self._next(len(answers), len(lines)))
+        except BaseException:  # an interruption too: a writer that still waits for the program would wait for ever
+            kill(self._process)
+            raise
+        finally:
+            writer.join(PATIENCE)
+        return answers
+
+    def _next(self, given: int, wanted: int) -> str:
+        try:
+            line = self._lines.get(timeout=self._timeout)
+        except queue.Empty:
+            self._fail(
+                f"gave {given} of {wanted} answers and then nothing for {self._timeout:g} s. Does it flush its output "
+                "after every line, and answer a line before it has read the next? If it is only slow: "
+                "-M timeout=SECONDS. A program that wants all sources at once takes them as a file: {source}"
+            )
+        if line is None:
+            self._fail(f"ended after {given} of {wanted} answers", patience=PATIENCE)
+        try:
+            return line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError:
+            self._fail(f"gave an answer that is not UTF-8 text: {_shown(line)}")
+
+    def _fail(self, what: str, patience: float = 0.0) -> NoReturn:
+        code = kill(self._process, after=patience)  # one that has closed its output is about to end by itself
+        errors = tail(self._errors)
+        self.close()
+        raise failure(self._arguments, what, code, errors)
+
+
+def run(arguments: Sequence[str], output: Path, timeout: float, watched: Sequence[Path] = ()) -> None:
+    """Run a program to its end, its standard output in a file; it may be silent for `timeout` seconds at most.
+
+    A sign of life is anything written to standard output, standard error or the `watched` files.
+    """
+    with tempfile.TemporaryFile() as errors, output.open("wb") as out:
+        process = start(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+        try:
+            before: list[int] = []
+            since = time.monotonic()
+            while True:
+                try:
+                    code = process.wait(timeout=min(LOOK, timeout))
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
+                now = [size(path) for path in (output, *watched)] + [os.fstat(errors.fileno()).st_size]
+                if now != before:
+                    before, since = now, time.monotonic()
+                elif time.monotonic() - since > timeout:
+                    silence = f"wrote nothing for {timeout:g} s. If it is only slow: -M timeout=SECONDS"
+                    raise failure(arguments, silence, None, tail(errors))
+        finally:
+            kill(process)
+        if code:
+            raise failure(arguments, "failed", code, tail(errors))
+
+
+def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen[bytes]:
+    """The program, started without a shell and as a group of its own, so that its children end with it."""
+    try:
+        return subprocess.Popen(
+            arguments,
+            # Python programs then need not flush by themselves; for others this changes nothing.
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
+            **pipes,
+        )
+    except FileNotFoundError:
+        raise ModelError(f"command: there is no program {arguments[0]!r}") from None
+    except OSError as error:
+        raise ModelError(f"command: {arguments[0]!r} cannot be run: {error.strerror or error}") from None
+
+
+def kill(process: subprocess.Popen[bytes], after: float = 0.0) -> int | None:
+    """End a program and its children; the exit code, if it ended by itself within so many seconds."""
+    try:
+        return process.wait(timeout=after)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        process.wait()
+        return None
+
+
+def failure(arguments: Sequence[str], what: str, code: int | None, errors: str) -> ModelError:
+    """The error that says what a program did, with its exit code and the end of its error output."""
+    exit_code = "" if code is None else f" (exit code {code})"
+    said = f"\nIts error output ends:\n{errors}" if errors else ""
+    return ModelError(f"command: {' '.join(arguments)[:200]!r} {what}{exit_code}{said}")
+
+
+def tail(errors: IO[bytes]) -> str:
+    """The end of a program's error output, indented."""
+    length = os.fstat(errors.fileno()).st_size
+    errors.seek(max(0, length - TAIL))
+    text = errors.read().decode("utf-8", errors="replace").strip()
+    return "\n".join(f"    {line}" for line in text.splitlines()[-15:])
+
+
+def size(path: Path) -> int:
+    """Bytes of a file; 0 where there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _read(stdout: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+    """Pass on the program's lines, and None behind the last."""
+    for line in stdout:
+        lines.put(line)
+    lines.put(None)
+
+
+def _write(stdin: IO[bytes], lines: Sequence[str]) -> None:
+    # A program that has ended breaks the pipe: whoever reads its answers will say so.
+    with contextlib.suppress(BrokenPipeError, ValueError):
+        stdin.write("".join(f"{line}\n" for line in lines).encode())
+        stdin.flush()
+
+
+def _end(process: subprocess.Popen[bytes], reader: threading.Thread, errors: IO[bytes]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(OSError):  # what was not yet sent to a program that is gone
+        process.stdin.close()
+    kill(process, after=PATIENCE)
+    reader.join(PATIENCE)
+    process.stdout.close()
+    errors.close()
+
+
+def _shown(line: bytes) -> str:
+    return repr(line.decode("utf-8", errors="backslashreplace").rstrip("\n")[:100])

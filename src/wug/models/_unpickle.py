@@ -1,0 +1,310 @@
+"""Reading what PyTorch saved without running anything that the file asks for.
+
+A pickle is a program: it names functions and has them called. Here it only gets stand-ins, which remember what they
+were given and do nothing; a name that is not on the caller's list is refused. What was remembered is looked at
+afterwards, as data. Both layouts are read: the zip archive of today, and the one before PyTorch 1.6, where one pickle
+follows the other and the numbers come last.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import pickletools
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from wug.errors import InputError, ModelError
+
+MAGIC = b"l\xfc\x9cF\xf9 j\xa8P\x19."
+"""The number 0x1950a86a20f9469cfc6c as a pickle ends with it: what the older layout begins with."""
+
+DTYPES: Mapping[str, str] = {
+    "torch.DoubleStorage": "<f8",
+    "torch.FloatStorage": "<f4",
+    "torch.HalfStorage": "<f2",
+    "torch.LongStorage": "<i8",
+    "torch.IntStorage": "<i4",
+    "torch.ShortStorage": "<i2",
+    "torch.CharStorage": "|i1",
+    "torch.ByteStorage": "|u1",
+    "torch.BoolStorage": "|b1",
+}
+
+Array = npt.NDArray[Any]
+
+
+class Inert:
+    """Stands for any class or function: remembers what it is called with and what state it is given."""
+
+    __slots__ = ("args", "state")
+    stands_for: ClassVar[str] = ""
+    args: tuple[Any, ...]
+    state: Any
+
+    def __new__(cls, *args: Any) -> Self:
+        self = super().__new__(cls)
+        self.args, self.state = args, None
+        return self
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+
+class InertDict(dict[Any, Any]):
+    """Stands for a kind of dictionary: keeps its entries, and nothing else."""
+
+    __slots__ = ()
+    stands_for: ClassVar[str] = ""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(one for one in args[-1:] if isinstance(one, dict | list)))
+
+    def __setstate__(self, state: Any) -> None:
+        """Nothing: attributes of a dictionary, such as the `_metadata` of a state dict, are dropped."""
+
+
+class InertSet(set[Any]):
+    """Stands for a kind of set."""
+
+    __slots__ = ()
+    stands_for: ClassVar[str] = ""
+
+    def __setstate__(self, state: Any) -> None:
+        """Nothing."""
+
+
+TENSORS: Mapping[str, type] = {
+    "collections.OrderedDict": InertDict,
+    "torch.FloatStorage": Inert,
+    "torch.HalfStorage": Inert,
+    "torch.LongStorage": Inert,
+    "torch._utils._rebuild_tensor": Inert,
+    "torch._utils._rebuild_tensor_v2": Inert,
+    "torch._utils._rebuild_parameter": Inert,
+    "torch.nn.parameter.Parameter": Inert,
+}
+"""What a dictionary of weights is made of."""
+
+_TENSOR = ("torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2")
+_PARAMETER = ("torch._utils._rebuild_parameter", "torch.nn.parameter.Parameter")
+_FAULTS = (
+    pickle.UnpicklingError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What a damaged file may raise on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A run of numbers that tensors look at."""
+
+    key: str
+    kind: str
+    offset: int
+    size: int
+    """Numbers, not bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pickled:
+    """What a file holds, as plain data and stand-ins."""
+
+    path: Path
+    root: Any
+    data: Mapping[str, bytes]
+    """The numbers of each storage."""
+
+    def array(self, value: Any) -> Array | None:
+        """The tensor or parameter that `value` stands for; None if it is something else."""
+        if isinstance(value, Inert) and value.stands_for in _PARAMETER and value.args:
+            value = value.args[0]
+        if not isinstance(value, Inert) or value.stands_for not in _TENSOR:
+            return None
+        match value.args:
+            case (Storage() as storage, int(offset), tuple(size), tuple(stride), *_):
+                return self._view(storage, offset, size, stride)
+        raise _damaged(self.path, "a tensor is not described as PyTorch does it")
+
+    def _view(self, storage: Storage, offset: int, size: tuple[Any, ...], stride: tuple[Any, ...]) -> Array:
+        whole = all(isinstance(n, int) and n >= 0 for n in (offset, *size, *stride))
+        if not whole or len(size) != len(stride):
+            raise _damaged(self.path, f"a tensor of size {size} has strides {stride}")
+        last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+        if prod(size) > storage.size or (prod(size) and last >= storage.size):
+            raise _damaged(self.path, f"a tensor of size {size} does not fit into its {storage.size} numbers")
+        numbers = np.frombuffer(self.data[storage.key], dtype=DTYPES[storage.kind])
+        numbers = numbers[storage.offset : storage.offset + storage.size]
+        steps = [step * numbers.itemsize for step in stride]
+        return np.array(np.lib.stride_tricks.as_strided(numbers[offset:], size, steps, writeable=False))
+
+
+def read(path: Path, allowed: Mapping[str, type], *, what: str) -> Pickled:
+    """What a file that `torch.save` wrote holds, each name in it replaced by a stand-in of the kind in `allowed`.
+
+    `what` is what the file is meant to be, for the error that refuses any other name.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise InputError("no such file", file=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
+    with file:
+        try:
+            start = file.read(64)
+            file.seek(0)
+            if start.startswith(b"PK\x03\x04"):
+                return _read_zip(file, path, allowed, what)
+            if MAGIC in start:
+                return _read_legacy(file, path, allowed, what)
+        except _FAULTS as error:
+            detail = str(error).strip() or type(error).__name__
+            raise _damaged(path, detail.split("\n")[0][:200]) from error
+    raise ModelError(f"{path}: no file that PyTorch saved: {_looks(start)}")
+
+
+class _Recorder(pickle.Unpickler):
+    """An unpickler that knows only stand-ins, and notes which storages are spoken of."""
+
+    def __init__(self, file: BinaryIO, path: Path, allowed: Mapping[str, type], what: str) -> None:
+        _check_memory(file)
+        super().__init__(file, encoding="utf-8", errors="replace")  # what Python 2 wrote has bytes for text
+        self.storages: dict[str, tuple[str, int]] = {}
+        """For each storage, its kind and the numbers in it."""
+        self._path, self._allowed, self._what = path, allowed, what
+        self._made: dict[str, type] = {}
+
+    def find_class(self, module: str, name: str) -> type:
+        """A stand-in, made for this file alone: whatever a pickle does to it ends with the file."""
+        full = f"{module}.{name}"
+        if full not in self._allowed:
+            raise ModelError(
+                f"{self._path}: refused, because it asks for {full!r}, which is no part of {self._what}. Nothing in "
+                "the file was run. If you trust its origin, load it where it was made, save only the weights with "
+                "torch.save(model.state_dict(), 'weights.pt'), and give that file"
+            )
+        if full not in self._made:
+            self._made[full] = type(name, (self._allowed[full],), {"__slots__": (), "stands_for": full})
+        return self._made[full]
+
+    def persistent_load(self, pid: Any) -> Any:
+        """A storage, by its key; or the class of a module, which older files mark with its source code."""
+        match pid:
+            case ("module", type() as standing, *_):
+                return standing
+            case ("storage", type() as standing, str(key), _, int(size), *view) if size >= 0:
+                kind: str = vars(standing).get("stands_for", "")
+                if kind not in DTYPES:
+                    raise pickle.UnpicklingError(f"numbers of an unknown kind {kind!r}")
+                if self.storages.setdefault(key, (kind, size)) != (kind, size):
+                    raise pickle.UnpicklingError(f"storage {key} is described in two ways")
+                return _part(key, kind, size, view)
+        raise pickle.UnpicklingError("a reference to something that is neither a storage nor a module")
+
+
+def _check_memory(file: BinaryIO) -> None:
+    """An error where a pickle numbers what it keeps higher than a writer could: the reader would make room for all."""
+    start = file.tell()
+    for step, (instruction, number, _) in enumerate(pickletools.genops(file)):
+        if instruction.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(number or 0) > step:
+            raise pickle.UnpicklingError(f"instruction {step} keeps its value as number {number:,}")
+    file.seek(start)
+
+
+def _part(key: str, kind: str, size: int, view: list[Any]) -> Storage:
+    match view:
+        case [] | [None]:
+            return Storage(key, kind, 0, size)
+        case [(str(), int(offset), int(length))] if min(offset, length) >= 0 and offset + length <= size:
+            return Storage(key, kind, offset, length)
+    raise pickle.UnpicklingError(f"a part of storage {key} that does not exist")
+
+
+def _read_zip(file: BinaryIO, path: Path, allowed: Mapping[str, type], what: str) -> Pickled:
+    with zipfile.ZipFile(file) as archive:
+        names = [name for name in archive.namelist() if name.count("/") == 1 and name.endswith("/data.pkl")]
+        if len(names) != 1:
+            raise _damaged(path, "the archive has no data.pkl, so PyTorch did not write it")
+        folder = names[0].removesuffix("data.pkl")
+        order = f"{folder}byteorder"
+        if order in archive.namelist() and archive.read(order) != b"little":
+            raise ModelError(f"{path}: saved on a big-endian machine. Save it again on a usual one")
+        recorder = _Recorder(io.BytesIO(archive.read(names[0])), path, allowed, what)
+        root = recorder.load()
+        data = {}
+        for key, (kind, size) in recorder.storages.items():
+            entry = archive.getinfo(f"{folder}data/{key}")
+            if entry.file_size != size * np.dtype(DTYPES[kind]).itemsize:
+                raise _damaged(
+                    path, f"storage {key} has {entry.file_size:,} bytes instead of those of {size:,} numbers"
+                )
+            data[key] = archive.read(entry)
+    return Pickled(path, root, data)
+
+
+def _read_legacy(file: BinaryIO, path: Path, allowed: Mapping[str, type], what: str) -> Pickled:
+    def plain() -> Any:
+        return _Recorder(file, path, {}, what).load()
+
+    plain()  # the magic number
+    version, system = plain(), plain()
+    if version != 1001:
+        raise ModelError(f"{path}: version {version!r} of PyTorch's older file layout is not known")
+    if isinstance(system, dict) and system.get("little_endian") is False:
+        raise ModelError(f"{path}: saved on a big-endian machine. Save it again on a usual one")
+    recorder = _Recorder(file, path, allowed, what)
+    root = recorder.load()
+    data = {}
+    for key in plain():
+        kind, size = recorder.storages[key]
+        count = int.from_bytes(_take(file, 8), "little", signed=True)
+        if count != size:
+            raise _damaged(path, f"storage {key} has {count:,} numbers instead of {size:,}")
+        data[key] = _take(file, size * np.dtype(DTYPES[kind]).itemsize)
+    if missing := recorder.storages.keys() - data.keys():
+        raise _damaged(path, f"storage {min(missing)} is not there")
+    return Pickled(path, root, data)
+
+
+def _take(file: BinaryIO, count: int) -> bytes:
+    left = os.fstat(file.fileno()).st_size - file.tell()
+    if count > left:
+        raise EOFError(f"the file ends {count - left:,} bytes too early")
+    return file.read(count)
+
+
+def _damaged(path: Path, why: str) -> ModelError:
+    return ModelError(f"{path}: damaged or incomplete ({why}). Download or copy it again, and compare the sizes")
+
+
+def _looks(start: bytes) -> str:
+    if not start:
+        return "it is empty. Download or copy it again"
+    if start.startswith(b"\x1f\x8b"):
+        return "it is gzipped. Unpack it first"
+    if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
+        return f"it is text that begins with {start[:40].decode()!r}. The download may have gone wrong"
+    return f"it begins with the bytes {start[:8].hex(' ')}. Give a file that torch.save wrote, or a .safetensors file"

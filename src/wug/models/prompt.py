@@ -1,0 +1,169 @@
+"""Decoder-only models of Hugging Face, asked by a prompt: `prompt:gpt2?template={source} ->`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, ModelError
+from wug.files import checksum, read_lines
+from wug.models import _asking, _weights
+from wug.models._decoding import Decoder, Stops, open_weights, unknown_mark
+from wug.models._settings import whole
+from wug.models._spec import ModelSpec
+
+OPTIONS: Mapping[str, str] = {
+    "template": r"the prompt, with {source} and perhaps {answer} in it; \n is a line break. Default: {source} ->",
+    "examples": "a file of examples to begin every prompt with, source<TAB>answer a line",
+    "stop": r"what ends an answer, beside the model's end mark; default \n",
+    "max_length": "tokens of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
+    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
+    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
+    "batch": "tokens computed at a time, room for answers included; by default what is moderate for the device",
+    "trust_remote_code": "yes: run code that the model brings along; default no",
+}
+SOURCE, ANSWER = "{source}", "{answer}"
+DEFAULT = "{source} ->"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a source is put to a model."""
+
+    before: str
+    """With the place of the source in it; what the model reads last."""
+    after: str
+    """What stands between the answer of an example and what follows."""
+    gap: str
+    """What stands before an answer in an example."""
+    examples: str = ""
+    """The examples, written out."""
+
+    @classmethod
+    def of(cls, text: str, examples: Sequence[tuple[str, str]] = ()) -> Template:
+        """A template from what the user wrote."""
+        text = _unescaped(text)
+        if text.count(SOURCE) != 1 or text.count(ANSWER) > 1:
+            raise InputError(f"template {text!r}: it needs {SOURCE} once, and {ANSWER} once or not at all")
+        before, answered, after = text.partition(ANSWER)
+        if SOURCE not in before:
+            raise InputError(f"template {text!r}: {SOURCE} has to stand before {ANSWER}")
+        # What stands just before an answer is left to the model: most write a space with the word behind it.
+        bare = before.rstrip(" ")
+        empty = cls(bare, after if answered else "\n", before[len(bare) :] if answered else " ")
+        return cls(empty.before, empty.after, empty.gap, "".join(empty.example(*pair) for pair in examples))
+
+    def example(self, source: str, answer: str) -> str:
+        """An example as the model reads it."""
+        return self.before.replace(SOURCE, source) + self.gap + answer + self.after
+
+    def prompt(self, source: str) -> str:
+        """What the model is asked to continue."""
+        return self.examples + self.before.replace(SOURCE, source)
+
+
+class PromptedModel:
+    """A decoder-only model that answers by continuing a prompt, greedily."""
+
+    __slots__ = (
+        "_bound", "_decoder", "_dropped", "_ends", "_limit", "_stop", "_template", "_tokenizer",
+        "chunk", "id", "options",
+    )  # fmt: skip
+
+    def __init__(self, loaded: _weights.Loaded, spec: ModelSpec, template: Template, stop: str) -> None:
+        self.id = f"prompt/{loaded.name}@{loaded.fingerprint}"
+        self._template, self._stop = template, stop
+        self._tokenizer = loaded.tokenizer
+        self._bound = whole(spec.options, "max_length")
+        self._limit: int | None = getattr(loaded.model.config, "max_position_embeddings", None)
+        marks = loaded.model.generation_config
+        if marks.eos_token_id is None:
+            marks.eos_token_id = loaded.tokenizer.eos_token_id
+        self._ends = {loaded.tokenizer.eos_token_id} - {None}
+        self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_mark(loaded.tokenizer)}
+        self._decoder = Decoder(loaded.model, tokens=whole(spec.options, "batch"), stops=_stops(loaded.tokenizer, stop))
+        self.options = {
+            "dtype": str(loaded.model.dtype).removeprefix("torch."),
+            "template": template.before + template.gap + ANSWER + template.after,
+            "stop": stop,
+            "max_length": str(self._bound or "auto"),
+            **({"examples": checksum(template.examples)} if template.examples else {}),
+        }
+        self.chunk = self._decoder.chunk
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        """One answer for each source, in order; empty where the prompt is longer than the model can take."""
+        return _asking.once(sources, self._ask)
+
+    def _ask(self, sources: list[str]) -> list[str]:
+        sequences = [self._tokens(self._template.prompt(source)) for source in sources]
+        own: list[list[int]] = self._tokenizer(sources, add_special_tokens=False)["input_ids"]
+        bounds = [self._longest(len(tokens), len(source)) for tokens, source in zip(sequences, own, strict=True)]
+        places = [n for n, bound in enumerate(bounds) if bound > 0]
+        if self._limit is not None and len(places) < len(sources):
+            too_long = [source for source, bound in zip(sources, bounds, strict=True) if bound <= 0]
+            _asking.tell_of_too_long(self.id, too_long, len(sources), self._limit)
+        written = self._decoder.write([sequences[n] for n in places], [bounds[n] for n in places])
+        texts = {n: self._text(answer.tokens) for n, answer in zip(places, written, strict=True)}
+        cut = sum(not answer.ended and self._stop not in texts[n] for n, answer in zip(places, written, strict=True))
+        _asking.tell_of_truncated(self.id, cut, len(sources))
+        return [texts.get(n, "").partition(self._stop)[0].strip() for n in range(len(sources))]
+
+    def _tokens(self, prompt: str) -> list[int]:
+        tokens: list[int] = self._tokenizer(prompt)["input_ids"]
+        while tokens and tokens[-1] in self._ends:  # after an end mark a model begins something else
+            tokens.pop()
+        if not tokens:
+            raise ModelError(f"{self.id}: its tokenizer makes no tokens of the prompt {prompt!r}")
+        return tokens
+
+    def _longest(self, prompt: int, source: int) -> int:
+        """Tokens that an answer may have; 0 or less where the prompt leaves no room."""
+        bound = _asking.longest_answer(source, self._bound)
+        return bound if self._limit is None else min(bound, self._limit - prompt)
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        visible = [token for token in tokens if token not in self._dropped]
+        text: str = self._tokenizer.decode(visible, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return text
+
+
+def load(spec: ModelSpec) -> PromptedModel:
+    """The model that `spec` names, with its template and examples."""
+    options = spec.checked(OPTIONS)
+    examples = _read_examples(Path(options["examples"]).expanduser()) if "examples" in options else []
+    template = Template.of(options.get("template", DEFAULT), examples)
+    stop = _unescaped(options.get("stop", r"\n"))
+    if not stop:
+        raise InputError("option stop is empty: leave it out, or write what ends an answer")
+    return PromptedModel(open_weights(spec, "AutoModelForCausalLM"), spec, template, stop)
+
+
+def _read_examples(path: Path) -> list[tuple[str, str]]:
+    pairs = []
+    for number, line in enumerate(read_lines(path), 1):
+        source, tab, answer = line.partition("\t")
+        if not tab or "\t" in answer:
+            raise InputError(f"expected source<TAB>answer, found {line[:60]!r}", file=path, place=f"line {number}")
+        pairs.append((source.strip(), answer.strip()))
+    if not pairs:
+        raise InputError("the file has no examples", file=path)
+    return pairs
+
+
+def _stops(tokenizer: Any, stop: str) -> Stops:
+    """Whether the end of what was written so far has the stop in it: a token has a byte at least."""
+    tail = len(stop.encode()) + 1
+
+    def at_end(written: Any) -> list[bool]:
+        return [stop in text for text in tokenizer.batch_decode(written[:, -tail:].tolist())]
+
+    return at_end
+
+
+def _unescaped(text: str) -> str:
+    r"""The text with `\n`, `\t` and `\\` read as a line break, a tab and a backslash."""
+    parts = [part.replace(r"\n", "\n").replace(r"\t", "\t") for part in text.split("\\\\")]
+    return "\\".join(parts)

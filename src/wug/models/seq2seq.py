@@ -1,0 +1,132 @@
+"""Encoder–decoder models of Hugging Face, by folder or hub name: `seq2seq:t5-small`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wug.errors import ModelError
+from wug.models import _asking, _weights
+from wug.models._decoding import Decoder, open_weights, unknown_mark
+from wug.models._settings import whole
+from wug.models._spec import ModelSpec
+
+OPTIONS: Mapping[str, str] = {
+    "beams": "beams of the search; 1 (default) is greedy",
+    "max_length": "tokens of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
+    "prefix": "text to put before every source, such as 'translate English to German: '",
+    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
+    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
+    "batch": "tokens computed at a time, room for answers included; by default what is moderate for the device",
+    "trust_remote_code": "yes: run code that the model brings along; default no",
+}
+TRIED = 20
+"""Sources with which the tokenizer is tried."""
+
+log = logging.getLogger("wug")
+
+
+class Seq2SeqModel:
+    """An encoder–decoder that turns sources into answers."""
+
+    __slots__ = (
+        "_answer_limit", "_bound", "_decoder", "_dropped", "_prefix", "_source_limit", "_tokenizer", "_tried",
+        "_unknown", "chunk", "id", "options",
+    )  # fmt: skip
+
+    def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
+        options = spec.options
+        beams = whole(options, "beams") or 1
+        self.id = f"seq2seq/{loaded.name}@{loaded.fingerprint}"
+        self._tokenizer = loaded.tokenizer
+        self._prefix = options.get("prefix", "")
+        self._bound = whole(options, "max_length")
+        _require_marks(loaded.model, spec)
+        self._source_limit, self._answer_limit = _positions(loaded.model.config)
+        self._decoder = Decoder(loaded.model, beams=beams, tokens=whole(options, "batch"))
+        self._unknown = unknown_mark(loaded.tokenizer)
+        # An unknown word stays visible: without it a wrong answer could pass for a right one.
+        self._dropped = set(loaded.tokenizer.all_special_ids) - {self._unknown}
+        self._tried = False
+        self.options = {
+            "dtype": str(loaded.model.dtype).removeprefix("torch."),
+            "beams": str(beams),
+            "max_length": str(self._bound or "auto"),
+            **({"prefix": self._prefix} if self._prefix else {}),
+        }
+        self.chunk = self._decoder.chunk
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        """One answer for each source, in order; empty for a source that is longer than the model can take."""
+        return _asking.once(sources, self._ask)
+
+    def _ask(self, sources: list[str]) -> list[str]:
+        self._try_tokenizer(sources)
+        sequences: list[list[int]] = self._tokenizer([self._prefix + source for source in sources])["input_ids"]
+        for source, tokens in zip(sources, sequences, strict=True):
+            if not tokens:
+                raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {source!r}")
+        unknown = [s for s, tokens in zip(sources, sequences, strict=True) if self._unknown in tokens]
+        _asking.tell_of_unknown(self.id, unknown, len(sources))
+        limit = self._source_limit
+        places = [n for n, tokens in enumerate(sequences) if limit is None or len(tokens) <= limit]
+        if limit is not None and len(places) < len(sources):
+            too_long = sorted(set(range(len(sources))) - set(places))
+            _asking.tell_of_too_long(self.id, [sources[n] for n in too_long], len(sources), limit)
+        written = self._decoder.write(
+            [sequences[n] for n in places], [self._longest(len(sequences[n])) for n in places]
+        )
+        _asking.tell_of_truncated(self.id, sum(not answer.ended for answer in written), len(sources))
+        answers = dict(zip(places, (self._text(answer.tokens) for answer in written), strict=True))
+        return [answers.get(n, "") for n in range(len(sources))]
+
+    def _longest(self, source: int) -> int:
+        bound = _asking.longest_answer(source, self._bound)
+        return bound if self._answer_limit is None else min(bound, self._answer_limit - 1)
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        visible = [token for token in tokens if token not in self._dropped]
+        # Cleaning up would take the space before a comma, which is a word of its own in some languages.
+        text: str = self._tokenizer.decode(visible, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return text.strip()
+
+    def _try_tokenizer(self, sources: Sequence[str]) -> None:
+        """Warn, once, where text does not survive the tokenizer: no answer could then be right to the letter."""
+        if self._tried:
+            return
+        self._tried = True
+        for source in sources[:TRIED]:
+            tokens = self._tokenizer(text_target=source)["input_ids"]
+            back = self._text(tokens)
+            if self._unknown not in tokens and back.split() != source.split():
+                log.warning("%s: the tokenizer gives %r back as %r, so answers may differ too", self.id, source, back)
+                return
+
+
+def load(spec: ModelSpec) -> Seq2SeqModel:
+    """The model that `spec` names, checked and ready."""
+    spec.checked(OPTIONS)
+    return Seq2SeqModel(open_weights(spec, "AutoModelForSeq2SeqLM"), spec)
+
+
+def _require_marks(model: Any, spec: ModelSpec) -> None:
+    marks = model.generation_config
+    if marks.decoder_start_token_id is None and marks.bos_token_id is None:
+        raise ModelError(
+            f"{spec}: nothing says with which token an answer begins. "
+            "Put decoder_start_token_id into its generation_config.json"
+        )
+    if marks.eos_token_id is None:
+        raise ModelError(f"{spec}: nothing says with which token an answer ends. Put eos_token_id there likewise")
+
+
+def _positions(config: Any) -> tuple[int | None, int | None]:
+    """Tokens that a source and an answer may have; None where positions are relative."""
+    limits: list[int | None] = []
+    for side in ("encoder", "decoder"):
+        own = getattr(config, side, config)  # an EncoderDecoderModel has two configurations
+        names = ("max_position_embeddings", f"max_{side}_position_embeddings")
+        given = (getattr(own, name, None) for name in names)
+        limits.append(next((limit for limit in given if isinstance(limit, int) and limit > 0), None))
+    return limits[0], limits[1]
