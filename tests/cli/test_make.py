@@ -240,3 +240,13 @@ def test_what_is_made_in_one_process_is_scored_in_another(tmp_path: Path) -> Non
         [*program, "score", "pcfgset", "--predictions", "none"], cwd=tmp_path, capture_output=True, text=True
     )
     assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", "error: none: no such file\n")
+
+
+def test_a_chart_shows_a_set_beside_another(tmp_path: Path) -> None:
+    folder, chart = tmp_path / "set", tmp_path / "set.svg"
+    said = wug("make", "pcfgset", "--samples", 200, "-o", folder, "--chart", chart)
+    assert said.code == 0
+    said = wug("make", "pcfgset", "--samples", 200, "--seed", 2, "-o", tmp_path / "other", "--chart", chart,
+               "--beside", folder / "test.src")  # fmt: skip
+    assert said.code == 0
+    assert "beside" in chart.read_text(encoding="utf-8")

@@ -40,6 +40,6 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
         )
     verbatim = kind in ("command", "endpoint")  # their names may contain ? and @ themselves
     name, _, query = (rest, "", "") if verbatim else rest.partition("?")
-    name, _, revision = (name, "", "") if verbatim or kind in ("replay", "ngram") else name.partition("@")
+    name, _, revision = (name, "", "") if verbatim or kind in ("replay", "ngram", "lstm") else name.partition("@")
     given = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=False))
     return ModelSpec(kind, name, revision or None, {**given, **(options or {})})

@@ -37,7 +37,7 @@ _HTML = """<!DOCTYPE html>
 """
 
 
-def spec(chart: alt.LayerChart) -> dict[str, Any]:
+def spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     """The Vega-Lite specification of a chart, dressed for a file of its own."""
     config = _config("Liberation Sans, Arial, Helvetica, sans-serif", lambda name, colour: colour)
     return {**chart.to_dict(), "config": {**config, "background": "white"}}

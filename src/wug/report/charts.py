@@ -6,16 +6,20 @@ A chart carries no colours of its own: it gets them where it goes, into a file o
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
-from wug.report import _vega
+from wug.report import _axes, _vega
 
 if TYPE_CHECKING:
     import altair
+
+BANDS = 4
+"""Lines in a chart up to which all intervals are shown at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +50,69 @@ class RegionMean:
     n: int
 
 
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """One value of a curve, with its interval."""
+
+    x: float
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    series: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A bar of a histogram."""
+
+    low: float
+    high: float
+    count: int
+    series: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a row that is whole at 100 %."""
+
+    row: str
+    series: str
+    value: float
+    count: int | None = None
+    group: str = ""
+
+
 def accuracy(points: Sequence[Point]) -> altair.LayerChart:
     """Dots with intervals from 0 to 100 %, a row for each suite, a colour and shape for each model."""
     return intervals(points, title="accuracy", share=True)
 
 
-def intervals(points: Sequence[Point], *, title: str, share: bool = False) -> altair.LayerChart:
+def intervals(
+    points: Sequence[Point], *, title: str, share: bool = False, series_are: str = "model"
+) -> altair.LayerChart:
     """Dots with intervals, a row for each `row`; with `share` on an axis from 0 to 100 %."""
     alt = _vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     several = len(series) > 1
     rows = _rows(points)
-    scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=False)
-    axis = alt.Axis(format="%" if share else "~g", tickCount=5, grid=True)
+    values = _axes.value_axis(share)
+    of = [alt.Tooltip("name:N", title="of"), *([alt.Tooltip("series:N", title=series_are)] if several else [])]
     base = alt.Chart(alt.Data(values=[_datum(point) for point in points])).encode(
-        y=_row_axis(rows), tooltip=_dot_tooltip(title, share=share, several=several)
+        y=_axes.row_axis(rows), tooltip=_axes.value_tooltip(*of, title=title, share=share)
     )
     if several:
         base = base.encode(
             yOffset=alt.YOffset("series:N", sort=None, scale=alt.Scale(domain=series)),
-            color=alt.Color("series:N", **_named(series)),
+            color=alt.Color("series:N", **_axes.named(series)),
         )
     line = base.mark_rule(style="interval").encode(
-        x=alt.X("low:Q", title=title, scale=scale, axis=axis), x2=alt.X2("high:Q", title=title)
+        x=alt.X("low:Q", title=title, **values), x2=alt.X2("high:Q", title=title)
     )
-    dot = base.mark_point(style="dot").encode(x=alt.X("value:Q", title=title, scale=scale, axis=axis))
+    dot = base.mark_point(style="dot").encode(x=alt.X("value:Q", title=title, **values))
     if several:
-        dot = dot.encode(shape=alt.Shape("series:N", **_named(series)))
-    step = 10 + 13 * len(series) if several else 24
+        dot = dot.encode(shape=alt.Shape("series:N", **_axes.named(series)))
+    step = 10 + 13 * len(series) if several else _axes.step(rows)
     return alt.layer(line, dot).properties(width=_vega.WIDTH, height=step * len(rows))
 
 
@@ -88,21 +127,21 @@ def regions(
     ordered = sorted(means, key=lambda mean: mean.number)
     conditions = list(dict.fromkeys(mean.condition for mean in means))
     labels = {mean.number: f"{mean.number}\n{_flat(mean.name)}" for mean in ordered}
-    x = _region_axis(list(labels.values()))
+    x = _axes.region_axis(list(labels.values()))
     chosen = alt.selection_point(fields=["condition"], bind="legend", name="chosen")
     data = alt.Data(values=[_region_datum(mean, labels[mean.number], mean.number in marked) for mean in ordered])
     base = alt.Chart(data).encode(
         x=x,
         xOffset=alt.XOffset("condition:N", sort=None, scale=alt.Scale(domain=conditions, paddingOuter=1)),
-        color=alt.Color("condition:N", **_named(conditions)),
+        color=alt.Color("condition:N", **_axes.named(conditions)),
         opacity=alt.condition(chosen, alt.value(1), alt.value(0.12)),
-        tooltip=_region_tooltip(),
+        tooltip=_axes.region_tooltip(),
     )
     y = alt.Y("mean:Q", title=title, axis=alt.Axis(tickCount=6))
     layers = [
         base.mark_line(style="trend").encode(y=y),
         base.mark_rule(style="interval").encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title)),
-        base.mark_point(style="dot").encode(y=y, shape=alt.Shape("condition:N", **_named(conditions))),
+        base.mark_point(style="dot").encode(y=y, shape=alt.Shape("condition:N", **_axes.named(conditions))),
     ]
     if not labels.keys().isdisjoint(marked):
         ground = alt.Chart(data).transform_filter("datum.marked").transform_aggregate(groupby=["region"])
@@ -111,7 +150,118 @@ def regions(
     return alt.layer(*layers).add_params(chosen).properties(width=_vega.WIDTH, height=300)
 
 
-def save(chart: altair.LayerChart, path: Path) -> None:
+def curves(
+    points: Sequence[CurvePoint], *, x: str, title: str, share: bool = True, peak: CurvePoint | None = None
+) -> altair.LayerChart:
+    """A line for each series over the whole numbers of `x`, with bands for intervals; `peak` carries its value.
+
+    With many lines a band shows only where its line is chosen in the legend.
+    """
+    alt = _vega.altair()
+    series = list(dict.fromkeys(point.series for point in points))
+    several = len(series) > 1
+    name = "chosen_" + re.sub(r"\W", "_", x)  # charts that stand together must not share it
+    chosen = alt.selection_point(fields=["series"], bind="legend", name=name)
+    named = _axes.solid(_axes.named(series)) if several else {**_axes.named(series), "legend": None}
+    of = [*([alt.Tooltip("series:N", title="of")] if several else []), alt.Tooltip("x:Q", title=x, format="~g")]
+    base = alt.Chart(alt.Data(values=[_curve_datum(point) for point in points])).encode(
+        x=_axes.count_axis([point.x for point in points], x),
+        color=alt.Color("series:N", **named),
+        tooltip=_axes.value_tooltip(*of, title=title, share=share),
+    )
+    y = alt.Y("value:Q", title=title, **_axes.value_axis(share))
+    crowded = len(series) > BANDS
+    shown = alt.condition(chosen, alt.value(0.16), alt.value(0), empty=not crowded)
+    faded = alt.condition(chosen, alt.value(1), alt.value(0.12))
+    if not several:
+        shown, faded = alt.value(0.16), alt.value(1)
+    band = base.mark_area(clip=True, tooltip=None).encode(
+        y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title), opacity=shown
+    )
+    line = base.mark_line(style="trend").encode(y=y, opacity=faded)
+    dot = base.mark_point(style="dot", size=70 if len(points) <= 40 else 40).encode(y=y, opacity=faded)
+    if several:
+        dot = dot.encode(shape=alt.Shape("series:N", **_axes.shaped(series)))
+    if len(series) > len(_vega.PALETTE):
+        line = line.encode(strokeDash=alt.StrokeDash("series:N", **_axes.dashed(series)))
+    layers = [band, line, dot, *([_summit(peak, x, share)] if peak else [])]
+    chart = alt.layer(*layers).properties(width=_vega.WIDTH, height=300)
+    return chart.add_params(chosen) if several else chart
+
+
+def histogram(bins: Sequence[Bin], *, title: str, what: str, colours: Mapping[str, int]) -> altair.LayerChart:
+    """Bars that count `what` over a range of numbers; `colours` is each series' place in the palette."""
+    alt = _vega.altair()
+    series = list(dict.fromkeys(one.series for one in bins))
+    edges = [_short(edge) for edge in sorted({edge for one in bins for edge in (one.low, one.high)})]
+    data = [
+        {"low": _short(one.low), "high": _short(one.high), "count": one.count, "series": one.series} for one in bins
+    ]
+    bars = (
+        alt.Chart(alt.Data(values=data))
+        .mark_bar(binSpacing=1)
+        .encode(
+            x=alt.X(
+                "low:Q",
+                title=title,
+                scale=alt.Scale(domain=[edges[0], edges[-1]], nice=False),
+                axis=alt.Axis(labelFlush=False, grid=False),
+            ),
+            x2=alt.X2("high:Q", title=title),
+            y=alt.Y("count:Q", title=what, stack=None, axis=alt.Axis(tickCount=5, format=",d")),
+            y2=alt.datum(0),
+            color=alt.Color("series:N", **_axes.coloured(series, colours)),
+            tooltip=[
+                alt.Tooltip("low:Q", title="from", format="~g"),
+                alt.Tooltip("high:Q", title="to", format="~g"),
+                alt.Tooltip("count:Q", title=what, format=","),
+                alt.Tooltip("series:N", title="which are"),
+            ],
+        )
+    )
+    return alt.layer(bars).properties(width=_vega.WIDTH, height=240)
+
+
+def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> altair.LayerChart:
+    """Bars from 0 to 100 %, a row for each `row`; `colours` is each part's place in the palette."""
+    alt = _vega.altair()
+    rows, series = _rows(parts), list(dict.fromkeys(part.series for part in parts))
+    data = [
+        {
+            "row": _key(part.group, part.row),
+            "name": part.row,
+            "series": part.series,
+            "place": series.index(part.series),
+            "value": _short(part.value),
+            "count": part.count,
+        }
+        for part in parts
+    ]
+    bars = (
+        alt.Chart(alt.Data(values=data))
+        .mark_bar(height=16)
+        .encode(
+            y=_axes.row_axis(rows),
+            x=alt.X("value:Q", title=title, stack="zero", **_axes.value_axis(share=True)),
+            order=alt.Order("place:Q"),
+            color=alt.Color("series:N", **_axes.coloured(series, colours)),
+            tooltip=[
+                alt.Tooltip("name:N", title="of"),
+                alt.Tooltip("series:N", title="which are"),
+                alt.Tooltip("value:Q", title="share", format=".1%"),
+                alt.Tooltip("count:Q", title="n", format=","),
+            ],
+        )
+    )
+    return alt.layer(bars).properties(width=_vega.WIDTH, height=_axes.step(rows) * len(rows))
+
+
+def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
+    """Charts one above the other, each with a scale of its own."""
+    return _vega.altair().vconcat(*panels).resolve_scale(x="independent", y="independent")
+
+
+def save(chart: altair.LayerChart | altair.VConcatChart, path: Path) -> None:
     """Write a chart as the suffix says: .svg, .png, .html (opens offline) or .json (Vega-Lite)."""
     suffix = path.suffix.lower()
     if suffix not in _vega.KINDS:
@@ -153,7 +303,33 @@ def _short(value: float | None) -> float | None:
     return float(f"{value:.5g}") if value is not None and math.isfinite(value) else None
 
 
-def _rows(points: Sequence[Point]) -> list[str]:
+def _curve_datum(point: CurvePoint) -> dict[str, Any]:
+    return {
+        "x": _short(point.x),
+        "series": point.series,
+        "value": _short(point.value),
+        "low": _short(point.low),
+        "high": _short(point.high),
+        "n": point.n,
+    }
+
+
+def _summit(peak: CurvePoint, x: str, share: bool) -> Any:
+    """The value of a peak beside its point, and a line down to where it is."""
+    alt = _vega.altair()
+    text = f"{100 * peak.value:.1f} %" if share else f"{peak.value:.4g}"
+    datum = {**_curve_datum(peak), "text": f"peak {text}, {x} {peak.x:g}"}
+    base = alt.Chart(alt.Data(values=[datum])).encode(x="x:Q", color=alt.Color("series:N"))
+    rule = base.mark_rule(strokeDash=[3, 3], tooltip=None).encode(y=alt.Y("value:Q"))
+    # Where the peak is at the right edge there is room for its name on its left only.
+    left = "scale('x', datum.x) > width / 2"
+    words = base.mark_text(
+        align={"expr": f"{left} ? 'right' : 'left'"}, dx={"expr": f"{left} ? -8 : 8"}, dy=-8, fontSize=12, tooltip=None
+    ).encode(y=alt.Y("value:Q"), text="text:N")
+    return alt.layer(rule, words)
+
+
+def _rows(points: Sequence[Point] | Sequence[Part]) -> list[str]:
     """The rows from top to bottom: group by group, each under its heading, as first met."""
     groups: dict[str, dict[str, None]] = {}
     for point in points:
@@ -168,85 +344,6 @@ def _rows(points: Sequence[Point]) -> list[str]:
 def _key(group: str, row: str) -> str:
     """What stands for a row on the axis; a heading is a row without a name."""
     return f"{_flat(group) if group else ''}\n{_flat(row)}"
-
-
-def _row_axis(rows: list[str]) -> Any:
-    alt = _vega.altair()
-    heading = "split(datum.value, '\\n')[1] == ''"
-    return alt.Y(
-        "row:N",
-        title=None,
-        sort=None,
-        scale=alt.Scale(domain=rows),
-        axis=alt.Axis(
-            labelExpr="split(datum.value, '\\n')[1] || split(datum.value, '\\n')[0]",
-            labelFontWeight={"condition": {"test": heading, "value": "bold"}, "value": "normal"},
-            gridOpacity={"condition": {"test": heading, "value": 0}, "value": 1},
-            # On a phone the labels leave room for the dots.
-            labelLimit={"expr": "containerSize()[0] > 0 ? min(260, 0.42 * containerSize()[0]) : 260"},
-            grid=True,
-            ticks=False,
-            domain=False,
-            labelPadding=8,
-        ),
-    )
-
-
-def _region_axis(labels: list[str]) -> Any:
-    alt = _vega.altair()
-    narrow = f"width < {80 * len(labels)}"
-    return alt.X(
-        "region:N",
-        title=None,
-        sort=None,
-        scale=alt.Scale(domain=labels, paddingInner=0.2, paddingOuter=0.1),
-        axis=alt.Axis(
-            # Number over name where there is room, aslant on one line where there is not.
-            labelExpr=f"{narrow} ? replace(datum.value, '\\n', ' ') : split(datum.value, '\\n')",
-            labelAngle={"expr": f"{narrow} ? -40 : 0"},
-            labelAlign={"expr": f"{narrow} ? 'right' : 'center'"},
-            labelBaseline={"expr": f"{narrow} ? 'middle' : 'top'"},
-            labelLimit=120,
-            labelOverlap=False,
-            labelPadding=6,
-            ticks=False,
-            grid=False,
-        ),
-    )
-
-
-def _named(names: list[str]) -> dict[str, Any]:
-    """The scale and the legend of a colour or a shape for each name; as many in a row as there is room for."""
-    alt = _vega.altair()
-    widest = min(_vega.LABEL, 7 * max(map(len, names), default=0)) + 40
-    room = f"(containerSize()[0] > 0 ? containerSize()[0] - 80 : {_vega.WIDTH})"
-    legend = alt.Legend(columns={"expr": f"max(1, floor({room} / {widest}))"})
-    return {"title": None, "sort": None, "scale": alt.Scale(domain=names), "legend": legend}
-
-
-def _dot_tooltip(title: str, *, share: bool, several: bool) -> list[Any]:
-    alt = _vega.altair()
-    number = ".1%" if share else ".4~g"
-    return [
-        alt.Tooltip("name:N", title="of"),
-        *([alt.Tooltip("series:N", title="model")] if several else []),
-        alt.Tooltip("value:Q", title=title, format=number),
-        alt.Tooltip("low:Q", title="from", format=number),
-        alt.Tooltip("high:Q", title="to", format=number),
-        alt.Tooltip("n:Q", title="n"),
-    ]
-
-
-def _region_tooltip() -> list[Any]:
-    alt = _vega.altair()
-    return [
-        alt.Tooltip("condition:N"),
-        alt.Tooltip("region:N"),
-        alt.Tooltip("mean:Q", format=".2f"),
-        alt.Tooltip("low:Q", title="from", format=".2f"),
-        alt.Tooltip("high:Q", title="to", format=".2f"),
-        alt.Tooltip("n:Q", title="items"),
-    ]
 
 
 def _flat(text: str) -> str:

@@ -64,7 +64,13 @@ def output_options(function: common.Function) -> common.Function:
                 "--beside",
                 type=click.Path(path_type=Path, dir_okay=False),
                 metavar="FILE",
-                help="With --statistics: a .src file to compare with.",
+                help="With --statistics or --chart: a .src file to compare with.",
+            ),
+            click.option(
+                "--chart",
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
+                help="Draw the depths, lengths and functions (.html, .svg, .png).",
             ),
             files.force_option,
         )
@@ -90,6 +96,9 @@ def make(kind: str, given: dict[str, Any], **more: Any) -> None:
     common.say(f"wrote {len(written)} file{'s' * (len(written) != 1)} to {folder}: {counts} lines")
     if given["statistics"]:
         click.echo("\n\n".join(_reports(made, given["beside"])))
+    if given["chart"] is not None:
+        _draw(made, given["beside"], given["chart"])
+        common.say(f"wrote {given['chart']}")
 
 
 def _plan(given: dict[str, Any], more: dict[str, Any]) -> Plan:
@@ -100,8 +109,8 @@ def _plan(given: dict[str, Any], more: dict[str, Any]) -> Plan:
     from wug.make.pcfgset import Plan
     from wug.make.table import read_table
 
-    if given["beside"] is not None and not given["statistics"]:
-        raise click.UsageError("--beside says what --statistics compares with: give both")
+    if given["beside"] is not None and not (given["statistics"] or given["chart"]):
+        raise click.UsageError("--beside says what --statistics or --chart compares with: give both")
     about_new = ("samples", "table", "no_table", "unary", "function")
     drawn = [name for name in about_new if given.get(name, False) not in (None, False)]
     if given.get("source") is not None and drawn:
@@ -127,3 +136,28 @@ def _reports(made: Files, beside: Path | None) -> Iterable[str]:
     wanted = statistics(sample.source for sample in read_samples(beside)) if beside is not None else None
     for name, sources in sources_of(made).items():
         yield f"{name}: {report(statistics(sources), wanted)}"
+
+
+def _draw(made: Files, beside: Path | None, path: Path) -> None:
+    """Write a chart of the shares of depths, lengths and functions, a line a set."""
+    from wug.make.pcfgset import read_samples, sources_of
+    from wug.make.statistics import statistics
+    from wug.report import charts
+
+    sets = {name: statistics(sources) for name, sources in sources_of(made).items()}
+    if beside is not None:
+        sets[f"{beside.name} (beside)"] = statistics(sample.source for sample in read_samples(beside))
+    panels = [
+        charts.curves(
+            [
+                charts.CurvePoint(series=name, x=float(value), value=100 * count / found.lines, n=count)
+                for name, found in sets.items()
+                for value, count in found.counts[field].items()
+            ],
+            x=field,
+            title="% of lines",
+            share=False,
+        )
+        for field in ("depths", "lengths", "functions")
+    ]
+    charts.save(charts.stacked(panels), path)

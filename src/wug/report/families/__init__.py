@@ -91,16 +91,20 @@ def shown(result: Result, estimate: Estimate) -> Shown:
 
 
 def overall(result: Result) -> list[Shown]:
-    """The estimates over all items, as the result has them."""
-    return [shown(result, estimate) for estimate in result.estimates if estimate.group == "all"]
+    """The estimates over all items; of a family that names its headlines, those alone."""
+    whole = [estimate for estimate in result.estimates if estimate.group == "all"]
+    chosen = result.meta.get("headlines") or [estimate.check for estimate in whole]
+    return [shown(result, estimate) for estimate in whole if estimate.check in chosen]
 
 
 def is_share(result: Result, check: str) -> bool:
     """Whether the values of a check are shares: made of judgements, or with a share's interval."""
-    methods = {estimate.method for estimate in result.estimates if estimate.check == check}
-    if methods & SHARES or "t" in methods:
-        return bool(methods & SHARES)
-    return any(isinstance(outcome.value, bool) for outcome in result.outcomes if outcome.check == check)
+    methods = {estimate.method or "" for estimate in result.estimates if estimate.check == check}
+    if methods & SHARES or any(method.endswith(("sd of shares", "sd over columns")) for method in methods):
+        return True
+    return "t" not in methods and any(
+        isinstance(outcome.value, bool) for outcome in result.outcomes if outcome.check == check
+    )
 
 
 def plain(check: str) -> str:

@@ -1,0 +1,210 @@
+"""The weights of a word LSTM, from any file that holds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, ModelError
+from wug.models._unpickle import TENSORS, Array, Inert, InertSet, Pickled, read
+
+WHOLE_MODULE: Mapping[str, type] = {
+    **TENSORS,
+    "model.RNNModel": Inert,
+    "torch.nn.modules.dropout.Dropout": Inert,
+    "torch.nn.modules.sparse.Embedding": Inert,
+    "torch.nn.modules.rnn.LSTM": Inert,
+    "torch.nn.modules.rnn.GRU": Inert,
+    "torch.nn.modules.rnn.RNN": Inert,
+    "torch.nn.modules.linear.Linear": Inert,
+    "torch.backends.cudnn.rnn.Unserializable": Inert,
+    "torch.nn.backends.thnn._get_thnn_function_backend": Inert,  # in every module before PyTorch 1.3
+    "__builtin__.set": InertSet,  # in every module since PyTorch 1.6
+    "builtins.set": InertSet,
+}
+"""All that a pickled word LSTM may speak of."""
+
+GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+"""For each kind of layer, the blocks that its weights are made of."""
+
+_DEEP = 8
+"""Levels of modules and dictionaries that are looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Everything that a word LSTM is; the tensors are torch's."""
+
+    kind: str
+    """LSTM, GRU, RNN_TANH or RNN_RELU."""
+    layers: int
+    encoder: Any
+    """(words, embedding)."""
+    rnn: Mapping[str, Any]
+    """`weight_ih_l0`, …, as torch.nn names them."""
+    decoder: Any
+    """(words, hidden)."""
+    bias: Any | None
+    """(words)."""
+
+    @property
+    def words(self) -> int:
+        """The size of the vocabulary."""
+        return int(self.encoder.shape[0])
+
+    @property
+    def hidden(self) -> int:
+        """The size of a layer."""
+        return int(self.decoder.shape[1])
+
+
+def load_weights(path: Path) -> Weights:
+    """The weights in a file: a whole pickled module, a state dict, or safetensors."""
+    import torch
+
+    if _is_safetensors(path):
+        tensors, said = _from_safetensors(path), None
+    else:
+        pickled = read(path, WHOLE_MODULE, what="a word LSTM (model.RNNModel)")
+        said = _said(pickled)
+        tensors = {name: torch.from_numpy(array) for name, array in _named(pickled, pickled.root)}
+    return _assembled(path, _own(path, tensors), said)
+
+
+def _is_safetensors(path: Path) -> bool:
+    """Whether a file begins with the length of a header and the header's brace."""
+    try:
+        with path.open("rb") as file:
+            return file.read(9)[8:] == b"{"
+    except FileNotFoundError:
+        raise InputError("no such file", file=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
+
+
+def _from_safetensors(path: Path) -> dict[str, Any]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        tensors: dict[str, Any] = load_file(path)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelError(f"{path}: damaged or incomplete ({error}). Download or copy it again") from error
+    return tensors
+
+
+def _said(pickled: Pickled) -> str | None:
+    """What a whole module says of its kind; a feature that would change its answers is refused."""
+    root = pickled.root
+    if not isinstance(root, Inert) or not isinstance(root.state, dict):
+        return None
+    rnn, encoder = _part(root, "rnn"), _part(root, "encoder")
+    for feature, here in (
+        ("a bidirectional layer", rnn.get("bidirectional")),
+        ("projections (proj_size)", rnn.get("proj_size")),
+        ("an embedding with max_norm", encoder.get("max_norm") is not None),
+    ):
+        if here:
+            raise ModelError(f"{pickled.path}: {feature} is nothing that a word LSTM of this kind has")
+    said = rnn.get("mode") or root.state.get("rnn_type")
+    if said is not None and said not in GATES:
+        raise ModelError(f"{pickled.path}: layers of the kind {said!r}; known: {', '.join(GATES)}")
+    return said
+
+
+def _part(module: Inert, name: str) -> dict[str, Any]:
+    """The state of a part of a module; empty if there is none."""
+    parts = module.state.get("_modules")
+    part = parts.get(name) if isinstance(parts, dict) else None
+    return part.state if isinstance(part, Inert) and isinstance(part.state, dict) else {}
+
+
+def _named(pickled: Pickled, value: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Array]]:
+    """Every tensor with its name, such as `rnn.weight_ih_l0`."""
+    array = pickled.array(value)
+    if array is not None:
+        yield prefix, array
+        return
+    parts: dict[Any, Any] = {}
+    if isinstance(value, dict):
+        parts = value
+    elif isinstance(value, Inert) and isinstance(value.state, dict):
+        for kind in ("_parameters", "_modules"):
+            found = value.state.get(kind)
+            parts |= found if isinstance(found, dict) else {}
+    if depth < _DEEP:
+        for name, part in parts.items():
+            yield from _named(pickled, part, f"{prefix}.{name}" if prefix else str(name), depth + 1)
+
+
+def _own(path: Path, tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensors of the model itself, without what stands before their names (`module.`, `state_dict.`)."""
+    prefixes = [name.removesuffix("encoder.weight") for name in tensors if name.endswith("encoder.weight")]
+    if len(prefixes) != 1:
+        some = ", ".join(sorted(tensors)[:5]) or "no tensors at all"
+        raise ModelError(
+            f"{path}: a word LSTM has one encoder.weight beside rnn.weight_ih_l0 and decoder.weight; "
+            f"this file has {len(prefixes) or 'none'} ({some})"
+        )
+    return {name.removeprefix(prefixes[0]): value for name, value in tensors.items() if name.startswith(prefixes[0])}
+
+
+def _assembled(path: Path, tensors: Mapping[str, Any], said: str | None) -> Weights:
+    rnn = {name.removeprefix("rnn."): value for name, value in tensors.items() if name.startswith("rnn.")}
+    encoder = tensors["encoder.weight"]
+    decoder = tensors.get("decoder.weight", encoder)  # tied weights may be saved once
+    layers = sum(re.fullmatch(r"weight_ih_l\d+", name) is not None for name in rnn)
+    if not layers or "weight_hh_l0" not in rnn:
+        raise ModelError(f"{path}: no rnn.weight_ih_l0 and rnn.weight_hh_l0 beside encoder.weight: no word LSTM")
+    weights = Weights(_kind(path, rnn, said), layers, encoder, rnn, decoder, tensors.get("decoder.bias"))
+    _check(path, weights)
+    return weights
+
+
+def _kind(path: Path, rnn: Mapping[str, Any], said: str | None) -> str:
+    rows, hidden = rnn["weight_hh_l0"].shape[0], rnn["weight_hh_l0"].shape[-1]
+    fitting = [kind for kind, gates in GATES.items() if gates * hidden == rows]
+    if said is None and len(fitting) == 1:
+        return fitting[0]
+    if said in fitting:
+        return str(said)
+    if said is None and fitting:
+        raise ModelError(
+            f"{path}: weights alone do not say whether a simple RNN is {' or '.join(fitting)}. Give the whole module"
+        )
+    what = f"layers of the kind {said}" if said else "layers of a known kind"
+    raise ModelError(f"{path}: rnn.weight_hh_l0 of {rows} × {hidden} does not fit {what}")
+
+
+def _check(path: Path, weights: Weights) -> None:
+    """An error where the sizes of the tensors do not fit each other."""
+    hidden, words = weights.hidden, weights.words
+    gates = GATES[weights.kind] * hidden
+    expected: dict[str, tuple[Any, tuple[int, ...]]] = {"decoder.weight": (weights.decoder, (words, hidden))}
+    if weights.bias is not None:
+        expected["decoder.bias"] = (weights.bias, (words,))
+    for layer in range(weights.layers):
+        width = weights.encoder.shape[1] if layer == 0 else hidden
+        expected |= {
+            f"rnn.weight_ih_l{layer}": (weights.rnn.get(f"weight_ih_l{layer}"), (gates, width)),
+            f"rnn.weight_hh_l{layer}": (weights.rnn.get(f"weight_hh_l{layer}"), (gates, hidden)),
+        }
+        if "bias_ih_l0" in weights.rnn:
+            expected |= {
+                f"rnn.bias_{way}_l{layer}": (weights.rnn.get(f"bias_{way}_l{layer}"), (gates,)) for way in ("ih", "hh")
+            }
+    for name, (tensor, size) in expected.items():
+        if tensor is None:
+            raise ModelError(f"{path}: {name} is missing")
+        if tuple(tensor.shape) != size:
+            raise ModelError(f"{path}: {name} is {_size(tensor.shape)} where {_size(size)} was expected")
+    extra = {f"rnn.{name}" for name in weights.rnn} - expected.keys()
+    if extra:
+        raise ModelError(f"{path}: {min(extra)} is nothing that a word LSTM of this kind has")
+
+
+def _size(shape: Any) -> str:
+    return " × ".join(map(str, shape)) or "a single number"

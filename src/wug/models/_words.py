@@ -1,0 +1,106 @@
+"""Texts as words of a closed vocabulary, split at white space, with the place of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from wug.errors import InputError, ModelError
+from wug.types import Request, Scored
+
+UNKNOWN = "<unk>"
+"""What answers call a word that is not in the vocabulary."""
+
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words that a model knows, each with its number."""
+
+    names: Sequence[str]
+    index: Mapping[str, int]
+    unknown: int | None
+    """The number that any other word gets; None if the model has none for it."""
+    end: int | None
+    """The number of the mark that closes a sentence."""
+    lowercase: bool
+    """Whether words are looked up in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """A request in words."""
+
+    ids: list[int]
+    """All of the text; then the end mark, if it is written there or was asked for."""
+    starts: list[int]
+    ends: list[int]
+    asked: int
+    """How many of them count: those that begin before the end of the span."""
+    before: int
+    """How many of them end before the span; all without one."""
+    closed: bool
+    """Whether the last of them is the end mark."""
+
+
+def worded(request: Request, vocabulary: Vocabulary, *, end: bool) -> Worded:
+    """The words of a request; with `end`, the end mark after them where it is not written already."""
+    text, span = request.text, request.span
+    found = list(_WORD.finditer(text))
+    names = [one.group().lower() for one in found] if vocabulary.lowercase else [one.group() for one in found]
+    ids = [vocabulary.index.get(name, -1) for name in names]
+    if -1 in ids:
+        if vocabulary.unknown is None:
+            raise ModelError(
+                f"{names[ids.index(-1)]!r} is not in the vocabulary, which has no {UNKNOWN} for such words: {text!r}"
+            )
+        ids = [vocabulary.unknown if number < 0 else number for number in ids]
+    starts, ends = [one.start() for one in found], [one.end() for one in found]
+    closed = bool(ids) and ids[-1] == vocabulary.end
+    if end and not closed and vocabulary.end is not None:
+        ids.append(vocabulary.end)
+        starts.append(len(text))
+        ends.append(len(text))
+        closed = True
+    if span is None:
+        return Worded(ids, starts, ends, len(ids), len(ids), closed)
+    asked = sum(start < span[1] for start in starts)
+    before = sum(stop <= span[0] for stop in ends[: len(found)])
+    return Worded(ids, starts, ends, asked, before, closed)
+
+
+def answer(request: Request, words: Worded, logprobs: Sequence[float | None], vocabulary: Vocabulary) -> Scored:
+    """The scores of the words that count."""
+    text, count = request.text, words.asked
+    ids, starts, ends = words.ids[:count], words.starts[:count], words.ends[:count]
+    names = tuple(UNKNOWN if number == vocabulary.unknown else vocabulary.names[number] for number in ids)
+    same = vocabulary.unknown not in ids and all(
+        name == text[a:b] for name, a, b in zip(names, starts, ends, strict=True)
+    )
+    return Scored(text, tuple(starts), tuple(ends), tuple(logprobs), None if same else names)
+
+
+def alternatives(requests: Sequence[Request]) -> list[list[int]]:
+    """The places of the requests, those together that ask in a row about one place behind the same words."""
+    turns: list[list[int]] = [[0]] if requests else []
+    for place, (one, other) in enumerate(pairwise(requests), 1):
+        if _head(one) is not None and _head(one) == _head(other):
+            turns[-1].append(place)
+        else:
+            turns.append([place])
+    return turns
+
+
+def yes(options: Mapping[str, str], name: str) -> bool:
+    """Whether an option is set; the default is no."""
+    value = options.get(name, "no").lower()
+    if value not in ("yes", "no", "true", "false", "1", "0"):
+        raise InputError(f"option {name}={value!r}: write yes or no")
+    return value in ("yes", "true", "1")
+
+
+def _head(request: Request) -> str | None:
+    return None if request.span is None else request.text[: request.span[0]]

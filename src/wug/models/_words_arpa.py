@@ -1,0 +1,205 @@
+"""Back-off n-gram models in the ARPA format, as sorted tables.
+
+An n-gram is found by its number: the place of its first n - 1 words in the table below, times the size of the
+vocabulary, plus its last word. (The vocabulary has one word more, for all that it does not know.) One search finds
+any number of them at once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wug.errors import InputError
+from wug.models._ragged import Ints
+
+Floats = npt.NDArray[np.float64]
+
+_COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
+_SECTION = re.compile(r"\\(\d+)-grams:")
+_GAP = re.compile(r"[ \t]+")  # a word may contain other white space, such as a no-break space
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The n-grams of one order, sorted by their numbers; logarithms to base 10.
+
+    The values have a last row for n-grams that are not there, so that -1 is their place.
+    """
+
+    keys: Ints
+    logprobs: Floats
+    """NaN where the file gives none: the n-gram is not there, or only as the beginning of a longer one."""
+    backoffs: Floats
+
+    def find(self, keys: Ints) -> Ints:
+        """The place of each number in the table, -1 if it is not there."""
+        places = np.searchsorted(self.keys, keys)
+        here = places < len(self.keys)
+        here[here] = self.keys[places[here]] == keys[here]
+        return np.where(here, places, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Arpa:
+    """A back-off model."""
+
+    words: list[str]
+    index: dict[str, int]
+    tables: list[Table]
+    """That of order 1 first, where the number of a word is its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """The n-grams of one order as they are read."""
+
+    order: int
+    ids: list[list[int]] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    backoffs: list[float] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+
+def read_arpa(path: Path, lines: Sequence[str]) -> Arpa:
+    """The model that the lines of an ARPA file describe."""
+    counts, first = _read_counts(path, lines)
+    index: dict[str, int] = {}
+    sections: list[_Section] = []
+    ended = False
+    for number, line in enumerate(lines[first:], first + 1):
+        text = line.strip(" \t\r")
+        if not text:
+            continue
+        if text.startswith("\\") and (text == "\\end\\" or _SECTION.fullmatch(text)):
+            _close(path, sections, counts, number)
+            if text == "\\end\\":
+                ended = True
+                break
+            sections.append(_open(path, text, len(sections), len(counts), number))
+        elif not sections:
+            raise InputError(f"expected \\1-grams:, found {text[:60]!r}", file=path, place=f"line {number}")
+        else:
+            _add(path, sections[-1], text, number, index)
+    if not ended:
+        raise InputError(
+            "ends without \\end\\: the file is incomplete. Copy it again", file=path, place=f"line {len(lines)}"
+        )
+    if len(sections) < len(counts):
+        raise InputError(f"the header promises \\{len(sections) + 1}-grams:, which is not there", file=path)
+    return Arpa(list(index), index, _tables(path, sections, len(index)))
+
+
+def _read_counts(path: Path, lines: Sequence[str]) -> tuple[list[int], int]:
+    """The number of n-grams of each order, and the line behind the header."""
+    first = next((place for place, line in enumerate(lines, 1) if line.strip() == "\\data\\"), None)
+    if first is None:
+        raise InputError("no ARPA file: it has no line \\data\\", file=path)
+    counts: list[int] = []
+    end = len(lines)
+    for number, line in enumerate(lines[first:], first + 1):
+        text, place = line.strip(), f"line {number}"
+        if text.startswith("\\"):
+            end = number - 1
+            break
+        if not text:
+            continue
+        found = _COUNT.fullmatch(text)
+        if not found:
+            raise InputError(f"expected ngram N=COUNT, found {text[:60]!r}", file=path, place=place)
+        if int(found[1]) != len(counts) + 1:
+            raise InputError(f"expected ngram {len(counts) + 1}=COUNT, found {text!r}", file=path, place=place)
+        counts.append(int(found[2]))
+    if not counts:
+        raise InputError("the header says of no order how many n-grams there are", file=path, place=f"line {first}")
+    return counts, end
+
+
+def _open(path: Path, text: str, done: int, orders: int, number: int) -> _Section:
+    order = int(text[1:].partition("-")[0])
+    if order != done + 1 or order > orders:
+        wanted = f"\\{done + 1}-grams:" if done < orders else "\\end\\"
+        raise InputError(f"expected {wanted}, found {text}", file=path, place=f"line {number}")
+    return _Section(order)
+
+
+def _close(path: Path, sections: list[_Section], counts: list[int], number: int) -> None:
+    if sections and len(sections[-1].lines) != counts[len(sections) - 1]:
+        order, found = sections[-1].order, len(sections[-1].lines)
+        raise InputError(
+            f"{found:,} {order}-grams end here, where the header promises {counts[order - 1]:,}",
+            file=path,
+            place=f"line {number}",
+        )
+
+
+def _add(path: Path, section: _Section, text: str, number: int, index: dict[str, int]) -> None:
+    """Read the line of one n-gram: log-probability, words, and the weight for backing off from them.
+
+    The highest order needs no weights; a file that has them is read all the same.
+    """
+    parts, order = _GAP.split(text), section.order
+    place = f"line {number}"
+    if len(parts) not in (order + 1, order + 2):
+        raise InputError(
+            f"expected a log-probability, {order} word{'s' * (order > 1)} and perhaps a back-off weight, "
+            f"found {text[:80]!r}",
+            file=path,
+            place=place,
+        )
+    logprob = _number(path, parts[0], place)
+    if logprob > 0:
+        raise InputError(f"{parts[0]} is above 0, so it is no log-probability", file=path, place=place)
+    names = parts[1 : order + 1]
+    if order == 1:
+        if names[0] in index:
+            raise InputError(f"{names[0]!r} is there already", file=path, place=place)
+        index[names[0]] = len(index)
+    unlisted = [name for name in names if name not in index]
+    if unlisted:
+        raise InputError(f"{unlisted[0]!r} is not among the 1-grams", file=path, place=place)
+    section.ids.append([index[name] for name in names])
+    section.logprobs.append(logprob)
+    section.backoffs.append(_number(path, parts[-1], place) if len(parts) == order + 2 else 0.0)
+    section.lines.append(number)
+
+
+def _number(path: Path, text: str, place: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value) or value == math.inf:
+        raise InputError(f"expected a number, found {text!r}", file=path, place=place)
+    return value
+
+
+def _tables(path: Path, sections: Sequence[_Section], words: int) -> list[Table]:
+    """The sorted tables; where the beginning of an n-gram is not listed itself, it is put in without a value."""
+    rows = [np.array(section.ids, dtype=np.int64).reshape(-1, section.order) for section in sections]
+    for order in range(len(rows) - 1, 1, -1):  # a beginning may need its own beginning: longest first
+        rows[order - 1] = np.concatenate([rows[order - 1], rows[order][:, :-1]])
+    tables = [_table(np.arange(words), sections[0].logprobs, sections[0].backoffs, np.arange(words))]
+    for section, ids in zip(sections[1:], rows[1:], strict=True):
+        keys = ids[:, 0]
+        for table, column in zip([*tables[1:], None], ids.T[1:], strict=True):
+            keys = keys * (words + 1) + column
+            keys = keys if table is None else table.find(keys)
+        listed = len(section.lines)
+        unique, firsts = np.unique(keys, return_index=True)  # of equal ones the first: a listed one, if there is any
+        if (firsts < listed).sum() < listed:
+            twice = int(np.setdiff1d(np.arange(listed), firsts)[0])
+            raise InputError("this n-gram is there already", file=path, place=f"line {section.lines[twice]}")
+        blank = len(keys) - listed
+        tables.append(_table(unique, section.logprobs + [math.nan] * blank, section.backoffs + [0.0] * blank, firsts))
+    return tables
+
+
+def _table(keys: Ints, logprobs: list[float], backoffs: list[float], order: Ints) -> Table:
+    return Table(keys, np.append(np.array(logprobs)[order], math.nan), np.append(np.array(backoffs)[order], 0.0))

@@ -1,0 +1,48 @@
+"""PCFG SET: accuracy and consistency by function, depth, length and steps; answers beside their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from wug.report.families import Place, Section, Shown
+from wug.report.families._grouped import as_shown, spread_note
+from wug.report.families.pcfgset._localism import localism
+from wug.report.families.pcfgset._overgeneralisation import overgeneralisation
+from wug.report.families.pcfgset._plain import plain
+from wug.report.families.pcfgset._substitutivity import substitutivity
+from wug.types import Result
+
+HEADLINES = ("accuracy", "consistency", "overgeneralisation_peak", "overgeneralisation")
+NUMBERS = {"peak_epoch"}
+"""Checks whose values are no shares."""
+PARTS: Mapping[str, Callable[[Result, Place], dict[str, Any]]] = {
+    "unrolled_accuracy": localism,
+    "accuracy_twin": substitutivity,
+    "overgeneralisation_peak": overgeneralisation,
+    "overgeneralisation": overgeneralisation,
+}
+"""What shows a test, by a check that only this test has; all others are plain."""
+
+
+def headline(result: Result) -> str | None:
+    """What the paper reports of the test, or the first check there is."""
+    checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
+    return next((check for check in HEADLINES if check in checks), next(iter(checks), None))
+
+
+def section(result: Result, place: Place) -> Section:
+    """Estimates, charts, a sample of answers."""
+    checks = {estimate.check for estimate in result.estimates}
+    part = next((shown for check, shown in PARTS.items() if check in checks), plain)
+    blank: dict[str, Any] = {"tally": [], "batches": [], "trees": [], "left": 0, "what": "", "verb": ""}
+    values = {**blank, "overall": _overall(result), "note": spread_note(result), **part(result, place)}
+    return Section("pcfgset.html", values)
+
+
+def _overall(result: Result) -> list[Shown]:
+    return [
+        as_shown(result, estimate, share=estimate.check not in NUMBERS)
+        for estimate in result.estimates
+        if estimate.group == "all"
+    ]
