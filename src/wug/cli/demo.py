@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -67,9 +69,10 @@ def command(output: Path) -> None:
     page = output / "report.html"
     write_text(page, render([Report(r, run=number, command=run.command, created=run.started) for r in results]))
     common.deliver(results, "table")
+    wug = "wug" if shutil.which("wug") else sys.argv[0]
     click.echo(
         f"\nThe report: {page}\nTry next:\n"
-        f"  wug show {number} --db {store.path}             the same again, with every pattern\n"
-        "  wug run wug_agreement_pp --model causal:gpt2     a real model, by folder or hub name\n"
-        "  wug list suites                                  what else there is to ask"
+        f"  {wug} show {number} --db {store.path}\n      the same again, with every pattern\n"
+        f"  {wug} run wug_agreement_pp --model causal:gpt2\n      a real model, by folder or hub name\n"
+        f"  {wug} list suites\n      what else there is to ask"
     )
