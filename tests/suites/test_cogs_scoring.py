@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from wug import stats
 from wug.errors import InputError
-from wug.judges.logical_form import tokens
+from wug.judges.logical_form import errors, tokens
 from wug.suites import cogs
 from wug.suites.cogs._bleu import Lines, Words, bleu
 from wug.suites.cogs._scoring import Scoring, write_per_line
@@ -186,6 +186,28 @@ def test_a_tab_in_a_prediction_does_not_break_the_table(tmp_path: Path) -> None:
 
 def test_the_lines_with_each_kind_of_error_are_listed(scored: Scoring) -> None:
     assert scored.systems[0].errors() == {"index": [2], "name": [3], "extra": [3], "ill-formed": [4]}
+
+
+PIECES = (
+    "cat ( x _ 1 )",
+    "nap . agent ( x _ 2 , x _ 1 )",
+    "cat ( x _ 4 )",
+    "nap . agent ( x _ 2 , x _ 4 )",
+    "dog ( x _ 1 )",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.booleans())
+def test_the_errors_of_a_line_are_those_that_reading_the_forms_again_would_give(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[str], broken: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("errors")
+    answers = [form for _, form, _ in GOLD]
+    gold = write(folder, "gold.tsv", *answers)
+    answers[1] = " AND ".join(pieces)[: -1 if broken else None]
+    judged = cogs.score(gold, write(folder, "system.tsv", *answers)).systems[0]
+    line = list(judged.per_line())[1]
+    assert line["errors"] == list(errors(GOLD[1][1], answers[1], "cogs"))
 
 
 def test_rows_have_two_outcomes_a_line_and_everything_else_as_estimates(scored: Scoring) -> None:

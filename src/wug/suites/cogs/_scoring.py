@@ -83,8 +83,7 @@ class Judged:
             line |= {name: values[number] for name, values in columns.items()}
             if not self.settings.reference_compat:
                 line["violations"] = [] if line.get("well_formed_strict") else self._violations(forms[number])
-                same = line["exact_match"]
-                line["errors"] = [] if same else list(errors(gold.forms[number], forms[number], gold.dialect))
+                line["errors"] = _errors(line, gold)
             yield line
 
     def errors(self) -> dict[str, list[int]]:
@@ -142,6 +141,19 @@ class Scoring:
         for judged in self.systems:
             for line in judged.per_line():
                 yield {"system": judged.predictions.file, **line} if len(self.systems) > 1 else line
+
+
+def _errors(line: Mapping[str, Any], gold: Gold) -> list[str]:
+    """The kinds of error in a line; where its measures tell, the forms need not be read again."""
+    if line["exact_match"]:
+        return []
+    if not line["well_formed"]:
+        return ["ill-formed"]
+    if line["order_invariant_match"]:
+        return ["order"]
+    if line["semantic_match"] and line["well_formed_strict"]:
+        return ["index"]
+    return list(errors(line["gold"], line["prediction"], gold.dialect))
 
 
 def judge_predictions(gold: Gold, predictions: Predictions, settings: Settings) -> Judged:
