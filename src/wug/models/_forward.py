@@ -264,7 +264,7 @@ def _affordable(device: Any, vocabulary: int) -> int:
     if device.type != "cuda":
         return 1024
     free, _ = torch.cuda.mem_get_info(device)
-    return int(min(16384, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3))))
+    return int(min(65536, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3))))
 
 
 def _chunk(model: Any) -> int:

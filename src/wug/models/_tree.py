@@ -15,7 +15,7 @@ import numpy as np
 
 from wug.models._ragged import Ints, Ragged
 
-BLOCK = 4096
+BLOCK = 16384
 """Sequences planned together: bounds the memory of a plan."""
 
 
