@@ -33,11 +33,13 @@ check: install
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/scoring.py
+	.venv-bench/bin/python benchmarks/masked.py
+	.venv-bench/bin/python benchmarks/cogs.py
 
 .venv-bench/installed: pyproject.toml constraints.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet $(PIP) --upgrade pip
-	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf]' -r benchmarks/requirements.txt
+	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf,cogs]' -r benchmarks/requirements.txt
 	@touch $@
 
 clean:
