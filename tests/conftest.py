@@ -16,6 +16,8 @@ settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
 )
 settings.load_profile("wug")
+# One thread each for the two workers: threads that wait for one another are many times slower.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that would reach for the hub fails at once
 
 
