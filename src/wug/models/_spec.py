@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 from wug.errors import InputError, UnknownName
@@ -40,6 +41,8 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
         )
     verbatim = kind in ("command", "endpoint")  # their names may contain ? and @ themselves
     name, _, query = (rest, "", "") if verbatim else rest.partition("?")
-    name, _, revision = (name, "", "") if verbatim or kind in ("replay", "ngram", "lstm") else name.partition("@")
+    revision = ""
+    if not verbatim and kind not in ("replay", "ngram", "lstm") and not Path(name).expanduser().exists():
+        name, _, revision = name.rpartition("@") if "@" in name else (name, "", "")
     given = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=False))
     return ModelSpec(kind, name, revision or None, {**given, **(options or {})})

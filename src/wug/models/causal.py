@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from wug.errors import InputError, ModelError
+from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._forward import Asked, Engine, choose_engine
 from wug.models._ragged import Ragged
+from wug.models._settings import DTYPES, choice, flag, whole
 from wug.models._spec import ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.models._tree import Batch
@@ -28,7 +29,6 @@ OPTIONS: Mapping[str, str] = {
     "trust_remote_code": "yes: run code that the model brings along; default no",
 }
 
-DTYPES = ("float32", "bfloat16", "float16", "auto")
 PIECE = {"cpu": 4096, "cuda": 16384}
 """Requests tokenised and planned at a time: more where a batch holds more."""
 
@@ -54,13 +54,13 @@ class CausalModel:
         self._spec = spec
         self._tokenise = Tokeniser(loaded.tokenizer)
         self._bos = _start_mark(loaded.tokenizer, options.get("bos", "auto"), spec)
-        self._boundary = _flag(options, "boundary")
+        self._boundary = flag(options, "boundary")
         config = loaded.model.config
         self._limit: int | None = getattr(config, "max_position_embeddings", None)
         self._engine: Engine = choose_engine(
             loaded.model,
             wanted=options.get("engine", "auto"),
-            nodes=_whole(options, "nodes"),
+            nodes=whole(options, "nodes"),
             word_starts=_word_starts(loaded.tokenizer, spec) if self._boundary else None,
         )
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
@@ -131,15 +131,12 @@ class CausalModel:
 def load(spec: ModelSpec) -> CausalModel:
     """The model that `spec` names, checked and ready."""
     options = spec.checked(OPTIONS)
-    dtype = options.get("dtype", "float32")
-    if dtype not in DTYPES:
-        raise InputError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
     loaded = _weights.load(
         spec,
         "AutoModelForCausalLM",
-        dtype=dtype,
+        dtype=choice(options, "dtype", DTYPES),
         device=_weights.pick_device(options.get("device")),
-        trust_remote_code=_flag(options, "trust_remote_code"),
+        trust_remote_code=flag(options, "trust_remote_code"),
     )
     return CausalModel(loaded, spec)
 
@@ -166,19 +163,3 @@ def _word_starts(tokenizer: Any, spec: ModelSpec) -> list[int]:
         raise ModelError(f"{spec}: boundary=yes needs a tokenizer that marks the space before a word")
     ends = {tokenizer.eos_token_id, tokenizer.bos_token_id} - {None}
     return sorted(set(opening) | ends)
-
-
-def _flag(options: Mapping[str, str], name: str) -> bool:
-    value = options.get(name, "no").lower()
-    if value not in ("yes", "no", "true", "false", "1", "0"):
-        raise InputError(f"option {name}={value!r}: write yes or no")
-    return value in ("yes", "true", "1")
-
-
-def _whole(options: Mapping[str, str], name: str) -> int | None:
-    value = options.get(name)
-    if value is None:
-        return None
-    if not value.isdigit() or int(value) < 1:
-        raise InputError(f"option {name}={value!r}: write a whole number above 0")
-    return int(value)
