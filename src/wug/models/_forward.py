@@ -270,5 +270,5 @@ def _affordable(device: Any, vocabulary: int) -> int:
 def _chunk(model: Any) -> int:
     """Requests for a few seconds' work, guessed from the number of parameters."""
     millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
-    rate, least, most = (4e6, 512, 65536) if model.device.type == "cuda" else (6e4, 32, 2048)
+    rate, least, most = (4e6, 512, 65536) if model.device.type == "cuda" else (6e4, 32, 8192)
     return int(min(most, max(least, rate / max(millions, 1.0))))
