@@ -1,13 +1,15 @@
-"""Reading text files as they come: gzipped or not, any line end, with the place of every fault."""
+"""Reading text files as they come: compressed or not, any line end, with the place of every fault."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import lzma
 import os
 import tempfile
 import zlib
 from pathlib import Path
+from typing import IO
 
 from wug.errors import InputError
 
@@ -15,27 +17,22 @@ HEAD = 64 * 1024
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a file, decompressed if it is gzipped; only the first `limit` where given."""
+    """The bytes of a file, decompressed if it is gzip or xz; only the first `limit` where given."""
     try:
-        with path.open("rb") as raw:
-            gzipped = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            if not gzipped:
-                return raw.read() if limit is None else raw.read(limit)
-            with gzip.GzipFile(fileobj=raw) as unzipped:
-                return unzipped.read() if limit is None else unzipped.read(limit)
+        with path.open("rb") as raw, _decompressed(raw) as plain:
+            return plain.read() if limit is None else plain.read(limit)
     except FileNotFoundError:
         raise InputError("no such file", file=path) from None
     except IsADirectoryError:
         raise InputError("is a folder, not a file", file=path) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"damaged gzip file ({error})", file=path) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
+        raise InputError(f"damaged compressed file ({error})", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, gzipped or not, without a byte-order mark; line ends as they are."""
+    """The text of a UTF-8 file, compressed or not, without a byte-order mark; line ends as they are."""
     data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
@@ -93,3 +90,11 @@ def write_text(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+
+
+def _decompressed(raw: IO[bytes]) -> IO[bytes]:
+    magic = raw.read(6)
+    raw.seek(0)
+    if magic.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=raw)
+    return lzma.LZMAFile(raw) if magic == b"\xfd7zXZ\x00" else raw

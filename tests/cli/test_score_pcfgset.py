@@ -189,7 +189,7 @@ BAD = {
     "binary": (bytes(range(256)) * 8, "not UTF-8 text"),
     "nul": (b"\0\0\0\n\0", ""),
     "prose": (b"Once upon a time\nthere was a wug.\n", ""),
-    "cut": (b"\x1f\x8b\x08\x00", "damaged gzip file"),
+    "cut": (b"\x1f\x8b\x08\x00", "damaged compressed file"),
 }
 
 

@@ -150,29 +150,15 @@ def _run(
     saved: dict[str, int],
 ) -> list[Result]:
     """The results of one model, kept as they come."""
-    from wug.runs.evaluate import ask_through, evaluate, require
+    from wug.runs.keeping import run_kept
     from wug.runs.opening import open_model
-    from wug.runs.signature import signature
-    from wug.runs.store import run_key
 
     common.say(f"loading {name}")
     model = open_model(name, options)
-    require(suites, ask_through(model))
-    number = None
-    if store is not None:
-        key = run_key([str(signature(suite, model)) for suite in suites], {"interval": interval})
-        number = saved[name] = store.begin(key, model.id, common.command_line())
-    results: list[Result] = []
-    try:
-        with common.progress(f"asking {model.id}") as tell:
-            for result in evaluate(suites, ask_through(model, cache, tell), interval):
-                results.append(result)
-                if store is not None and number is not None:
-                    store.add(number, result)
-    except BaseException as error:
-        if store is not None and number is not None:
-            store.finish(number, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
-        raise
-    if store is not None and number is not None:
-        store.finish(number, "failed" if any(result.status == "failed" for result in results) else "complete")
-    return results
+    with common.progress(f"asking {model.id}") as tell:
+        kept = run_kept(
+            suites, model, command=common.command_line(), store=store, cache=cache, interval=interval, tell=tell
+        )
+    if kept.number is not None:
+        saved[name] = kept.number
+    return list(kept.results)

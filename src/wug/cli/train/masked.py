@@ -1,0 +1,53 @@
+"""`wug train masked`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from wug.cli import _common as common
+from wug.cli.train import _options as options
+from wug.cli.train import _text as text
+
+
+@click.command("masked")
+@text.corpus_options(vocab=8192, length=256)
+@click.option("--heads", type=click.IntRange(min=1), default=4, show_default=True, help="Attention heads.")
+@options.training_options(
+    batch=256, rate=4e-3, optimiser="muon", weight_decay=0.1, layers=8, width=256, inner=384, dropout=0.0,
+    inner_help="The width inside the feed-forward layers.",
+)  # fmt: skip
+def command(**given: Any) -> None:
+    """Train a masked language model of ModernBERT's shape on TEXTS: files with a paragraph a line, also .gz or .xz.
+
+    Sentences are seen one by one: those that share a row do not see each other.
+
+    \b
+    wug.train.masked corpus.txt -o my-model --steps 6000
+    wug.train.masked corpus.txt -o tiny --steps 300 --batch 16 --layers 2 --width 64 --inner 128 --length 64
+    wug run wug_agreement_pp --model my-model
+    """
+    if options.finished(given):
+        return
+    from wug.train._prepared import kept_tokenizer
+    from wug.train.corpus import encode
+    from wug.train.masked import MaskedLesson
+    from wug.train.shape import Shape
+    from wug.train.tokens import encode_all, masked_tokenizer
+
+    corpus = text.Corpus(given)
+    material = {**corpus.material("masked"), "heads": given["heads"]}
+
+    def make() -> Any:
+        common.say(f"making a tokenizer of {given['vocab']:,} tokens")
+        return masked_tokenizer(corpus.units, given["vocab"])
+
+    tokenizer = kept_tokenizer(given["output"], make)
+    mark = tokenizer.cls_token_id
+    end = tokenizer.sep_token_id
+    rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), mark, end), mark)
+    device = options.device_of(given)
+    shape = Shape(given["layers"], given["width"], given["heads"], given["inner"], given["dropout"])
+    lesson = MaskedLesson(tokenizer, shape, rows=rows, device=device, lowered=options.lowered(given, device))
+    options.train(lesson, given, device, material, corpus.about)

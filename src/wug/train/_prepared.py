@@ -1,0 +1,38 @@
+"""Tokenizers and token streams, kept beside the training so that going on begins at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wug.train.corpus import Ids
+
+
+def kept_ids(folder: Path, make: Callable[[], Ids]) -> Ids:
+    """The stream of a folder's training, made where it is not there yet."""
+    path = folder / "training" / "ids.npy"
+    if path.exists():
+        kept: Ids = np.load(path)
+        return kept
+    ids = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".new")
+    with beside.open("wb") as out:
+        np.save(out, ids)
+    beside.replace(path)
+    return ids
+
+
+def kept_tokenizer(folder: Path, make: Callable[[], Any]) -> Any:
+    """The tokenizer of a folder's training, made where it is not there yet."""
+    from transformers import AutoTokenizer
+
+    path = folder / "training" / "tokenizer"
+    if (path / "tokenizer.json").exists():
+        return AutoTokenizer.from_pretrained(path)
+    tokenizer = make()
+    tokenizer.save_pretrained(path)
+    return tokenizer

@@ -1,0 +1,74 @@
+"""What models of text share in training: the stream on their device, rows of it, who sees whom, saving."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from wug.train.corpus import Rows
+from wug.train.lesson import Batch
+
+
+class TextLesson:
+    """A model with a stream of tokens, which lies on the model's device as a whole."""
+
+    recordable = True
+
+    def __init__(self, tokenizer: Any, mark: int, model: Any, *, rows: Rows, device: str, lowered: bool) -> None:
+        import torch
+
+        self.tokenizer, self.mark, self.rows = tokenizer, mark, rows
+        self.model = model.to(device)
+        self._lowered = lowered
+        self._stream = torch.from_numpy(rows.stream.ids.astype("int32")).to(device)
+
+    @property
+    def steps_an_epoch(self) -> int:
+        """Steps in which as many tokens go by as there are."""
+        return self.rows.steps_an_epoch
+
+    def batch(self, step: int) -> Batch:
+        """Where the rows of a step begin."""
+        import torch
+
+        return {"starts": torch.from_numpy(self.rows.starts(step))}
+
+    def rows_of(self, starts: Any, length: int) -> Any:
+        """The tokens of some rows."""
+        import torch
+
+        places = torch.arange(length, device=starts.device)
+        return self._stream[starts[:, None] + places].long()
+
+    def mask_dtype(self) -> Any:
+        """The type of masks, which attention wants to be that of its queries."""
+        import torch
+
+        return torch.bfloat16 if self._lowered else torch.float32
+
+
+def block_mask(tokens: Any, mark: int, *, causal: bool, dtype: Any) -> Any:
+    """Which places see which, to add to attention: those of one sentence, which a mark opens."""
+    import torch
+
+    sentence = (tokens == mark).cumsum(1)
+    seen = sentence[:, None, :, None] == sentence[:, None, None, :]
+    if causal:
+        place = torch.arange(tokens.shape[1], device=tokens.device)
+        seen = seen & (place[:, None] >= place)
+    return torch.zeros(seen.shape, dtype=dtype, device=tokens.device).masked_fill(~seen, torch.finfo(dtype).min)
+
+
+def save_model(model: Any, tokenizer: Any, folder: Path, dtype: str) -> None:
+    """Write a model in the Hugging Face layout, its weights in `dtype`; the model itself stays as it is."""
+    import torch
+    from transformers import logging
+
+    logging.disable_progress_bar()
+    kind = getattr(torch, dtype)
+    weights = {name: tensor.to(kind) for name, tensor in model.state_dict().items()}
+    before = model.config.dtype
+    model.config.dtype = kind
+    model.save_pretrained(folder, state_dict=weights)
+    model.config.dtype = before
+    tokenizer.save_pretrained(folder)

@@ -1,0 +1,96 @@
+"""Where training stands, on disk: written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, ModelError
+from wug.files import read_text, write_text
+from wug.train.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far training came."""
+
+    step: int
+    losses: tuple[float, ...]
+    """One for each step."""
+    seconds: float
+    best: float | None = None
+    """The best value that early stopping looks at, and since how many epochs it stands."""
+    stale: int = 0
+
+
+class Checkpoint:
+    """The folder `training` of a model folder: what is being trained, how far it came, the loss curve."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "training"
+        self.file = self.folder / "checkpoint.pt"
+
+    @property
+    def finished(self) -> bool:
+        """Whether training is over."""
+        return (self.folder / "finished").exists()
+
+    def finish(self) -> None:
+        """Note that training is over, and drop what only its resumption needed."""
+        write_text(self.folder / "finished", "")
+        for name in ("checkpoint.pt", "checkpoint.new", "ids.npy"):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def begin(self, recipe: Recipe, material: dict[str, Any]) -> None:
+        """Refuse a folder in which something else was trained; note what is trained otherwise."""
+        wanted = {**asdict(recipe), **material}
+        path = self.folder / "recipe.json"
+        if not path.exists():
+            write_text(path, json.dumps(wanted, indent=1, ensure_ascii=False) + "\n")
+            return
+        try:
+            found = json.loads(read_text(path))
+        except ValueError as error:
+            raise InputError(f"cannot be read as JSON ({error}). Delete the folder to begin anew", file=path) from None
+        for key in wanted:
+            if found.get(key) != wanted[key]:
+                raise ModelError(
+                    f"{self.folder.parent} holds a training with {key} = {found.get(key)!r}, and now it is "
+                    f"{wanted[key]!r}. Give the same options to go on, or another folder to begin anew"
+                )
+
+    def write(self, model: Any, optimiser: Any, standing: Standing) -> None:
+        """Keep the state; a kill in between leaves the one before."""
+        import torch
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        beside = self.file.with_suffix(".new")
+        with beside.open("wb") as out:
+            torch.save({"model": model.state_dict(), "optimiser": optimiser.state(), **asdict(standing)}, out)
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(self.file)
+
+    def read(self, model: Any, optimiser: Any) -> Standing | None:
+        """Put model and optimiser back to where they were; None without a checkpoint."""
+        import torch
+
+        if not self.file.exists():
+            return None
+        device = next(model.parameters()).device
+        try:
+            kept = torch.load(self.file, map_location=device, weights_only=True)
+            model.load_state_dict(kept["model"])
+            optimiser.restore(kept["optimiser"])
+        except (RuntimeError, OSError, EOFError, KeyError) as error:
+            line = str(error).split("\n")[0]
+            raise ModelError(f"{self.file}: cannot be read ({line}). Delete it to begin anew") from error
+        return Standing(kept["step"], tuple(kept["losses"]), kept["seconds"], kept["best"], kept["stale"])
+
+    def write_curve(self, losses: tuple[float, ...]) -> None:
+        """The loss of every step, as a table."""
+        lines = ["step\tloss", *(f"{step}\t{loss:.6f}" for step, loss in enumerate(losses, 1))]
+        write_text(self.folder / "loss.tsv", "\n".join(lines) + "\n")

@@ -1,0 +1,136 @@
+"""Sources and targets to learn from: PCFG SET and COGS folders or files, in batches of like length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wug.errors import InputError
+from wug.files import checksum, read_lines
+
+Ints = npt.NDArray[np.int64]
+
+QUANTILES = (0.5, 0.8, 0.95, 0.99, 1.0)
+"""Where the examples, from short to long, are parted: each part is padded to its own longest."""
+GRAIN = 8
+"""Lengths are padded to a multiple of this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """What is asked, and what the answer is to be."""
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+
+    @property
+    def mark(self) -> str:
+        """A checksum."""
+        return checksum("\n".join(self.sources), "\n".join(self.targets))
+
+
+def read_examples(path: Path) -> Examples:
+    """The training examples of a folder (train.src and train.tgt of PCFG SET, train.tsv of COGS), or of such a file."""
+    if path.is_dir():
+        path = _within(path)
+    if path.suffix == ".src" or path.name.endswith(".src.gz"):
+        other = path.with_name(path.name.replace(".src", ".tgt"))
+        sources, targets = read_lines(path), read_lines(other)
+        if len(sources) != len(targets):
+            raise InputError(f"has {len(sources):,} lines, and {other.name} has {len(targets):,}", file=path)
+    else:
+        sources, targets = _columns(path)
+    if not sources:
+        raise InputError("there is nothing to learn from", file=path)
+    return Examples(tuple(sources), tuple(targets))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Examples of like length: their numbers, a row each, padded with 0."""
+
+    sources: Ints
+    targets: Ints
+
+
+def parts_of(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], fewest: int) -> list[Part]:
+    """All examples in parts of like length, none with fewer than `fewest` of them unless it is the only one."""
+    sizes = np.array([(len(source), len(target)) for source, target in zip(sources, targets, strict=True)])
+    order = np.argsort(sizes[:, 0] + 2 * sizes[:, 1], kind="stable")  # a target's token costs more than a source's
+    bounds = [0]
+    for share in QUANTILES:
+        bound = round(share * len(order))
+        if bound - bounds[-1] >= fewest:
+            bounds.append(bound)
+    bounds[-1] = len(order) if len(bounds) > 1 else 0
+    if len(bounds) == 1:
+        bounds.append(len(order))
+    return [
+        Part(
+            _padded([sources[place] for place in order[low:high]]),
+            _padded([targets[place] for place in order[low:high]]),
+        )
+        for low, high in pairwise(bounds)
+    ]
+
+
+class Batches:
+    """Which examples are learnt in a step: of one part, in an order that the seed and the epoch decide."""
+
+    def __init__(self, sizes: Sequence[int], batch: int, seed: int) -> None:
+        self._sizes, self._seed = tuple(sizes), seed
+        self._batch = min(batch, max(self._sizes))
+        self._epoch, self._steps = -1, list[tuple[int, Ints]]()
+
+    @property
+    def steps_an_epoch(self) -> int:
+        """Steps in which every example is seen once, but for what does not fill a batch."""
+        return sum(size // self._batch for size in self._sizes)
+
+    def of(self, step: int) -> tuple[int, Ints]:
+        """The part, and the places in it, for a step."""
+        epoch, place = divmod(step, self.steps_an_epoch)
+        if epoch != self._epoch:
+            self._epoch, self._steps = epoch, self._plan(epoch)
+        return self._steps[place]
+
+    def _plan(self, epoch: int) -> list[tuple[int, Ints]]:
+        draw = np.random.default_rng([self._seed, epoch])
+        steps = []
+        for part, size in enumerate(self._sizes):
+            order = draw.permutation(size)
+            for first in range(0, size - self._batch + 1, self._batch):
+                steps.append((part, order[first : first + self._batch]))
+        return [steps[place] for place in draw.permutation(len(steps))]
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> Ints:
+    longest = -(-max(map(len, rows)) // GRAIN) * GRAIN
+    table = np.zeros((len(rows), longest), dtype=np.int64)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    return table
+
+
+def _within(folder: Path) -> Path:
+    for name in ("train.src", "train.src.gz", "train.tsv", "train.tsv.gz"):
+        if (folder / name).is_file():
+            return folder / name
+    raise InputError("has neither train.src (PCFG SET) nor train.tsv (COGS)", file=folder)
+
+
+def _columns(path: Path) -> tuple[list[str], list[str]]:
+    sources: list[str] = []
+    targets: list[str] = []
+    for number, line in enumerate(read_lines(path), 1):
+        cells = line.split("\t")
+        if len(cells) < 2 or not cells[0].strip() or not cells[1].strip():
+            raise InputError("expected a source, a tab and a target", file=path, place=f"line {number}")
+        sources.append(cells[0])
+        targets.append(cells[1])
+    return sources, targets

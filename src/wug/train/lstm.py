@@ -1,0 +1,86 @@
+"""Training a word LSTM on text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.models._lstm_folder import save_word_lstm
+from wug.train._text import TextLesson
+from wug.train.corpus import Rows
+from wug.train.lesson import Batch
+from wug.train.shape import Shape
+
+SPREAD = 0.1
+"""Embeddings begin between minus and plus this, as in Gulordava et al. (2018)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words that the model is to know, and how texts fall into words."""
+
+    names: Sequence[str]
+    mode: str
+    """spaces or punctuation."""
+    lowercase: bool
+
+
+class LSTMLesson(TextLesson):
+    """Each word from those before it in its row; `<eos>` opens every sentence.
+
+    The state of a layer, `inner` cells wide, is projected to the width of the embeddings where they differ, so
+    that embeddings can serve as the output layer too.
+    """
+
+    recordable = False  # cuDNN takes the whole row in a few launches anyway
+
+    def __init__(self, words: Words, shape: Shape, *, mark: int, rows: Rows, device: str, lowered: bool) -> None:
+        import torch
+
+        self._words, self._shape = words, shape
+        projection = shape.width if shape.inner != shape.width else 0
+        model = torch.nn.Module()
+        model.encoder = torch.nn.Embedding(len(words.names), shape.width)
+        torch.nn.init.uniform_(model.encoder.weight, -SPREAD, SPREAD)
+        model.rnn = torch.nn.LSTM(
+            shape.width,
+            shape.inner,
+            num_layers=shape.layers,
+            dropout=shape.dropout if shape.layers > 1 else 0.0,
+            proj_size=projection,
+            batch_first=True,
+        )
+        model.decoder = torch.nn.Linear(shape.width, len(words.names))
+        torch.nn.init.zeros_(model.decoder.bias)
+        model.decoder.weight = model.encoder.weight
+        super().__init__(None, mark, model, rows=rows, device=device, lowered=lowered)
+
+    def loss(self, batch: Batch) -> Any:
+        """Nats a word."""
+        from torch.nn.functional import cross_entropy, dropout
+
+        words = self.rows_of(batch["starts"], self.rows.length + 1)
+        chance, learning = self._shape.dropout, self.model.training
+        read = dropout(self.model.encoder(words[:, :-1]), chance, learning)
+        states = dropout(self.model.rnn(read)[0], chance, learning)
+        return cross_entropy(self.model.decoder(states).flatten(0, 1).float(), words[:, 1:].flatten())
+
+    def save(self, folder: Path, dtype: str) -> None:
+        """In the layout of wug's word LSTMs."""
+        import torch
+
+        state = {name: tensor.to(getattr(torch, dtype)) for name, tensor in self.model.state_dict().items()}
+        shape = self._shape
+        config = {
+            "kind": "LSTM",
+            "layers": shape.layers,
+            "width": shape.width,
+            "hidden": shape.inner,
+            "projection": shape.width if shape.inner != shape.width else None,
+            "tied": True,
+            "lowercase": self._words.lowercase,
+            "words": self._words.mode,
+        }
+        save_word_lstm(folder, state, config, self._words.names)

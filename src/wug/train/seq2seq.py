@@ -1,0 +1,81 @@
+"""Training an encoder–decoder of T5's shape, with relative positions, on sources and targets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from wug.train._text import save_model
+from wug.train.examples import Batches, Examples, parts_of
+from wug.train.lesson import Batch
+from wug.train.shape import Shape
+from wug.train.tokens import CLOSING, PADDING, UNKNOWN, word_tokenizer
+from wug.train.words import frequent_words, numbers
+
+MARKS = (PADDING, CLOSING, UNKNOWN)
+DISTANCES, FARTHEST = 128, 256
+"""Kinds of distance that attention tells apart, and the distance from which on all are alike.
+
+T5 has 32 and 128, which blurs distances beyond 8: too coarse for languages in which words are copied.
+"""
+NOT_ASKED = -100
+
+
+def vocabulary_of(examples: Examples) -> list[str]:
+    """All words of all sources and targets, the marks first."""
+    texts = (*examples.sources, *examples.targets)
+    return frequent_words(texts, "spaces", size=1 << 30, lowercase=False, marks=MARKS)
+
+
+class Seq2SeqLesson:
+    """Each word of a target from the source and the words before it."""
+
+    recordable = True
+
+    def __init__(self, examples: Examples, shape: Shape, *, batch: int, seed: int, device: str) -> None:
+        import torch
+        from transformers import T5Config, T5ForConditionalGeneration
+
+        names = vocabulary_of(examples)
+        self.tokenizer = word_tokenizer({name: number for number, name in enumerate(names)})
+        config = T5Config(
+            vocab_size=len(names),
+            d_model=shape.width,
+            d_kv=shape.width // shape.heads,
+            d_ff=shape.inner,
+            num_layers=shape.layers,
+            num_heads=shape.heads,
+            relative_attention_num_buckets=DISTANCES,
+            relative_attention_max_distance=FARTHEST,
+            dropout_rate=shape.dropout,
+            pad_token_id=0,
+            eos_token_id=1,
+            decoder_start_token_id=0,
+        )
+        self.model = T5ForConditionalGeneration(config).to(device)
+        closed = [[*ids, 1] for ids in numbers(examples.sources, "spaces", names, UNKNOWN, lowercase=False)]
+        answers = [[*ids, 1] for ids in numbers(examples.targets, "spaces", names, UNKNOWN, lowercase=False)]
+        parts = parts_of(closed, answers, batch)
+        self._tables = [(torch.from_numpy(part.sources), torch.from_numpy(part.targets)) for part in parts]
+        self._batches = Batches([len(part.sources) for part in parts], batch, seed)
+
+    @property
+    def steps_an_epoch(self) -> int:
+        """Steps in which every example is seen once."""
+        return self._batches.steps_an_epoch
+
+    def batch(self, step: int) -> Batch:
+        """Sources and targets of like length, as numbers."""
+        part, places = self._batches.of(step)
+        sources, targets = self._tables[part]
+        return {"sources": sources[places], "targets": targets[places]}
+
+    def loss(self, batch: Batch) -> Any:
+        """Nats a word."""
+        sources, targets = batch["sources"], batch["targets"]
+        wanted = targets.masked_fill(targets == 0, NOT_ASKED)
+        return self.model(input_ids=sources, attention_mask=(sources != 0).long(), labels=wanted, use_cache=False).loss
+
+    def save(self, folder: Path, dtype: str) -> None:
+        """In the Hugging Face layout."""
+        save_model(self.model, self.tokenizer, folder, dtype)

@@ -1,0 +1,68 @@
+"""Tokenizers made from the text that a model learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+END = "<|endoftext|>"
+OPENING, CLOSING, PADDING, UNKNOWN, MASK = "<s>", "</s>", "<pad>", "<unk>", "<mask>"
+
+
+def causal_tokenizer(units: Sequence[str], size: int) -> Any:
+    """A byte-level tokenizer of so many tokens, in which one mark opens and ends a text."""
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast(tokenizer_object=_byte_level(units, size, [END]), bos_token=END, eos_token=END)
+
+
+def masked_tokenizer(units: Sequence[str], size: int) -> Any:
+    """A byte-level tokenizer with the marks of masked models, which puts a text between two of them."""
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+
+    backend = _byte_level(units, size, [OPENING, PADDING, CLOSING, UNKNOWN, MASK])
+    marks = [(OPENING, backend.token_to_id(OPENING)), (CLOSING, backend.token_to_id(CLOSING))]
+    backend.post_processor = processors.TemplateProcessing(
+        single=f"{OPENING} $A {CLOSING}", pair=f"{OPENING} $A {CLOSING} $B {CLOSING}", special_tokens=marks
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        bos_token=OPENING, eos_token=CLOSING, cls_token=OPENING, sep_token=CLOSING,
+        pad_token=PADDING, unk_token=UNKNOWN, mask_token=MASK,
+    )  # fmt: skip
+
+
+def word_tokenizer(words: Mapping[str, int]) -> Any:
+    """A tokenizer of whole words between spaces, with an end mark behind a text."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.WordLevel(dict(words), unk_token=UNKNOWN))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.post_processor = processors.TemplateProcessing(
+        single=f"$A {CLOSING}", special_tokens=[(CLOSING, words[CLOSING])]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=backend, pad_token=PADDING, eos_token=CLOSING, unk_token=UNKNOWN)
+
+
+def encode_all(tokenizer: Any, texts: list[str]) -> Iterator[list[int]]:
+    """The numbers of each text, without marks."""
+    for encoding in tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False):
+        yield encoding.ids
+
+
+def _byte_level(units: Sequence[str], size: int, marks: list[str]) -> Any:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=marks,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    backend.train_from_iterator(units, trainer, length=len(units))
+    return backend
