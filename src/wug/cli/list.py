@@ -66,13 +66,22 @@ def _suites(tags: tuple[str, ...]) -> list[dict[str, object]]:
     from wug.runs.opening import builtin_suites, open_suites
 
     rows: list[dict[str, object]] = []
-    for name in builtin_suites():
+    for name, path in builtin_suites().items():
         for suite in open_suites(name):
             has = list(suite.meta.get("tags") or ())
             if not tags or set(tags) & set(has):
-                about = suite.meta.get("description") or ""
-                rows.append({"suite": name, "family": suite.kind, "items": len(suite), "tags": has, "about": about})
+                about = suite.meta.get("description") or _about(name, path.parent)
+                rows.append({"family": suite.kind, "suite": name, "items": len(suite), "about": about, "tags": has})
     return rows
+
+
+def _about(name: str, family: Path) -> str:
+    """What the card of a family says of a suite: the second cell of its row."""
+    for line in (family / "README.md").read_text(encoding="utf-8").splitlines():
+        cells = line.split("|")
+        if len(cells) > 2 and cells[1].strip() == f"`{name}`":
+            return cells[2].strip().replace("`", "")
+    return ""
 
 
 def _models() -> list[dict[str, object]]:

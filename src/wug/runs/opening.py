@@ -16,6 +16,17 @@ from wug.types import Generator, Problem, Scorer, Suite
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """What a file with material is called; the rest of a folder is passed over."""
+ARCHITECTURES = {
+    "ForCausalLM": "causal",
+    "LMHeadModel": "causal",
+    "ForMaskedLM": "masked",
+    "ForConditionalGeneration": "seq2seq",
+    "MTModel": "seq2seq",
+    "ForSeq2SeqLM": "seq2seq",
+    "WordLSTM": "lstm",
+    "AttentionLSTM": "attention_lstm",
+}
+"""How the names of architectures end, and the kinds of model that they are."""
 
 
 def assets() -> Path:
@@ -24,9 +35,14 @@ def assets() -> Path:
 
 
 def builtin_suites() -> dict[str, Path]:
-    """Built-in suites by name."""
-    folder = assets() / "suites"
-    return {path.stem: path for path in sorted(folder.glob("*/*.json"))}
+    """Built-in suites by name, each a file or a folder within that of its family."""
+    within = sorted((assets() / "suites").glob("*/*"))
+    return {path.name.partition(".")[0]: path for path in within if path.is_dir() or path.suffix in SUFFIXES}
+
+
+def builtin_models() -> dict[str, Path]:
+    """The folders of built-in models by name."""
+    return {path.parent.name: path.parent for path in sorted((assets() / "models").glob("*/config.json"))}
 
 
 def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str | None = None) -> list[Suite]:
@@ -96,6 +112,9 @@ def open_model(text: str, options: Mapping[str, str] | None = None) -> Scorer | 
 def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec:
     """A model's name taken apart; the kind of a bare folder or .pt file is told by what it is."""
     kinds = registry.names("models")
+    name, mark, given = text.partition("?")
+    if name in (builtin := builtin_models()) and not Path(name).exists():
+        text = f"{builtin[name]}{mark}{given}"
     folder = Path(text.partition("?")[0]).expanduser()
     if (folder / "config.json").is_file():
         text = f"{_kind_of(folder)}:{text}"
@@ -108,15 +127,14 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
 
 def _kind_of(folder: Path) -> str:
     try:
-        config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config: Any = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{folder / 'config.json'}: cannot be read: {error}") from None
-    for architecture in config.get("architectures") or ():
-        for ending, kind in (("ForCausalLM", "causal"), ("LMHeadModel", "causal"), ("ForMaskedLM", "masked")):
-            if architecture.endswith(ending):
+    named = config.get("architectures") if isinstance(config, dict) else None
+    for architecture in named if isinstance(named, list) else ():
+        for ending, kind in ARCHITECTURES.items():
+            if isinstance(architecture, str) and architecture.endswith(ending):
                 return kind
-        if architecture.endswith(("ForConditionalGeneration", "MTModel", "ForSeq2SeqLM")):
-            return "seq2seq"
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
