@@ -36,7 +36,7 @@ def rnn_model(monkeypatch: pytest.MonkeyPatch) -> Any:
             self.drop = torch.nn.Dropout(0.2)
             self.encoder = torch.nn.Embedding(len(WORDS), 4)
             self.rnn = getattr(torch.nn, kind[:4].rstrip("_"))(4, 4, 2, dropout=0.2, bias=bias, **settings)
-            self.decoder = torch.nn.Linear(4, len(WORDS), bias=bias)
+            self.decoder = torch.nn.Linear(settings.get("proj_size", 4), len(WORDS), bias=bias)
             if tied:
                 self.decoder.weight = self.encoder.weight
             self.rnn_type, self.nhid, self.nlayers = kind, 4, 2
@@ -242,15 +242,19 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         found(tmp_path / "none.pt")
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"bidirectional": True}, "bidirectional"), ({"proj_size": 2}, "proj_size")],
-)
-def test_layers_that_are_no_language_model_are_refused(
-    rnn_model: Any, tmp_path: Path, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ModelError, match=message):
-        found(save(tmp_path / "model.pt", rnn_model(**settings)))
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_model_with_projections_scores_as_torch_does(rnn_model: Any, tmp_path: Path, whole: bool) -> None:
+    model = rnn_model(proj_size=2)
+    path = save(tmp_path / "model.pt", model if whole else model.state_dict())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="LSTM with projections")
+        by_torch = expected(model)
+    assert found(path) == pytest.approx(by_torch, abs=1e-5)
+
+
+def test_layers_that_are_no_language_model_are_refused(rnn_model: Any, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="bidirectional"):
+        found(save(tmp_path / "model.pt", rnn_model(bidirectional=True)))
 
 
 def change(weights: dict[str, Any], name: str) -> None:
@@ -272,6 +276,10 @@ def change(weights: dict[str, Any], name: str) -> None:
             weights["rnn.weight_hh_l0"] = torch.zeros(20, 4)
         case "projection":
             weights["rnn.weight_hr_l0"] = torch.zeros(2, 4)
+        case "one projection":
+            weights["rnn.weight_hr_l0"] = torch.zeros(4, 4)
+        case "extra":
+            weights["rnn.weight_hh_l7"] = torch.zeros(16, 4)
         case "simple":
             for key in [key for key in weights if key.startswith("rnn.")]:
                 weights[key] = weights[key][:4]
@@ -286,7 +294,9 @@ def change(weights: dict[str, Any], name: str) -> None:
         ("missing bias", r"rnn\.bias_hh_l1 is missing"),
         ("wide decoder", r"rnn\.weight_ih_l0 is 16 × 4 where 36 × 4 was expected"),
         ("other layers", r"rnn\.weight_hh_l0 of 20 × 4 does not fit layers of a known kind"),
-        ("projection", r"rnn\.weight_hr_l0 is nothing that a word LSTM of this kind has"),
+        ("projection", r"rnn\.weight_hr_l0 is 2 × 4 where 4 × 4 was expected"),
+        ("one projection", r"rnn\.weight_hr_l1 is missing"),
+        ("extra", r"rnn\.weight_hh_l7 is nothing that a word LSTM of this kind has"),
         ("simple", r"RNN_TANH or RNN_RELU\. Give the whole module"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from typing import Any
 
@@ -21,17 +22,18 @@ SLICE = {"cpu": 1 << 25, "cuda": 1 << 28}
 class Network:
     """Weights on a device, and the ways to run them."""
 
-    __slots__ = ("_bias", "_decoder", "_encoder", "_rnn", "device", "hidden", "rows", "words")
+    __slots__ = ("_bias", "_decoder", "_encoder", "_rnn", "device", "hidden", "output", "rows", "words")
 
     def __init__(self, weights: Weights, *, device: str, dtype: str) -> None:
         import torch
 
         kind, tensors = weights.kind, weights.rnn
-        width = int(weights.encoder.shape[1])
         settings: dict[str, Any] = {"num_layers": weights.layers, "bias": "bias_ih_l0" in tensors}
         if kind.startswith("RNN_"):
             settings["nonlinearity"] = kind.removeprefix("RNN_").lower()
-        rnn = getattr(torch.nn, kind.partition("_")[0])(width, weights.hidden, **settings)
+        if weights.projection is not None:
+            settings["proj_size"] = weights.projection
+        rnn = getattr(torch.nn, kind.partition("_")[0])(weights.width, weights.hidden, **settings)
         rnn.load_state_dict(tensors)
         try:
             target: dict[str, Any] = {"device": torch.device(device), "dtype": getattr(torch, dtype)}
@@ -41,7 +43,7 @@ class Network:
         except (RuntimeError, AssertionError, TypeError) as error:
             raise ModelError(f"cannot move to device {device!r}: {str(error).split(chr(10))[0]}") from error
         self.device = target["device"]
-        self.words, self.hidden = weights.words, weights.hidden
+        self.words, self.hidden, self.output = weights.words, weights.hidden, weights.output
         self.rows = max(1, SLICE.get(self.device.type, SLICE["cpu"]) // self.words)
         """Outputs that go through the output layer at a time."""
 
@@ -49,8 +51,9 @@ class Network:
         """The state of zeros, of one sequence."""
         import torch
 
-        zeros = torch.zeros(self._rnn.num_layers, 1, self.hidden, device=self.device, dtype=self._encoder.dtype)
-        return (zeros, zeros) if self._rnn.mode == "LSTM" else (zeros,)
+        sizes = (self.output, self.hidden) if self._rnn.mode == "LSTM" else (self.hidden,)
+        target = {"device": self.device, "dtype": self._encoder.dtype}
+        return tuple(torch.zeros(self._rnn.num_layers, 1, size, **target) for size in sizes)
 
     def step(self, tokens: Ints, state: tuple[Any, ...], parents: Ints) -> tuple[Any, tuple[Any, ...]]:
         """Read one word behind each of many places: `parents` says which place of the state comes before it.
@@ -64,7 +67,7 @@ class Network:
     def read(self, tokens: Ints, state: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         """Read words one after the other; gives the outputs, one a row, and the last state."""
         if not len(tokens):
-            return self._encoder.new_empty(0, self.hidden), state
+            return self._encoder.new_empty(0, self.output), state
         outputs, after = self._run(tokens[:, None], state)
         return outputs[:, 0], after
 
@@ -91,7 +94,10 @@ class Network:
 
         embedded = torch.nn.functional.embedding(self._send(tokens), self._encoder)
         # cuDNN would compute float32 in TF32, with three digits: torch's own kernels do not.
-        with torch.backends.cudnn.flags(enabled=False) if self.device.type == "cuda" else nullcontext():
+        own_kernels = torch.backends.cudnn.flags(enabled=False) if self.device.type == "cuda" else nullcontext()
+        with own_kernels, warnings.catch_warnings():
+            # torch says once that oneDNN has no projections and that it takes its own kernels, as it should.
+            warnings.filterwarnings("ignore", message="LSTM with projections")
             outputs, after = self._rnn(embedded, state if len(state) > 1 else state[0])
         return outputs, after if len(state) > 1 else (after,)
 

@@ -46,9 +46,11 @@ class Weights:
     rnn: Mapping[str, Any]
     """`weight_ih_l0`, …, as torch.nn names them."""
     decoder: Any
-    """(words, hidden)."""
+    """(words, output)."""
     bias: Any | None
     """(words)."""
+    tied: bool = False
+    """Whether the embedding is the decoder too, and was saved once."""
 
     @property
     def words(self) -> int:
@@ -56,22 +58,76 @@ class Weights:
         return int(self.encoder.shape[0])
 
     @property
-    def hidden(self) -> int:
-        """The size of a layer."""
+    def width(self) -> int:
+        """The size of an embedding."""
+        return int(self.encoder.shape[1])
+
+    @property
+    def output(self) -> int:
+        """The size of what a layer gives: of its projection, where it has one."""
         return int(self.decoder.shape[1])
 
+    @property
+    def projection(self) -> int | None:
+        """The size that the state of a layer is projected to; None without a projection."""
+        return self.output if "weight_hr_l0" in self.rnn else None
 
-def load_weights(path: Path) -> Weights:
-    """The weights in a file: a whole pickled module, a state dict, or safetensors."""
+    @property
+    def hidden(self) -> int:
+        """The size of a layer."""
+        return self.output if self.projection is None else int(self.rnn["weight_hr_l0"].shape[-1])
+
+
+def load_weights(path: Path, kind: str | None = None) -> Weights:
+    """The weights in a file: a whole pickled module, a state dict, or safetensors.
+
+    `kind` is what is known of its layers from elsewhere.
+    """
     import torch
 
     if _is_safetensors(path):
-        tensors, said = _from_safetensors(path), None
+        tensors, said = read_safetensors(path), kind
     else:
         pickled = read(path, WHOLE_MODULE, what="a word LSTM (model.RNNModel)")
         said = _said(pickled)
         tensors = {name: torch.from_numpy(array) for name, array in _named(pickled, pickled.root)}
-    return _assembled(path, _own(path, tensors), said)
+    return assembled(path, tensors, said)
+
+
+def assembled(path: Path, tensors: Mapping[str, Any], kind: str | None = None) -> Weights:
+    """Weights from tensors by their names, checked against each other; `path` is for errors."""
+    return _assembled(path, own_tensors(path, tensors), kind)
+
+
+def own_tensors(path: Path, tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensors of the model itself, without what stands before their names (`module.`, `state_dict.`)."""
+    prefixes = [name.removesuffix("encoder.weight") for name in tensors if name.endswith("encoder.weight")]
+    if len(prefixes) != 1:
+        some = ", ".join(sorted(tensors)[:5]) or "no tensors at all"
+        raise ModelError(
+            f"{path}: a word LSTM has one encoder.weight beside rnn.weight_ih_l0 and decoder.weight; "
+            f"this file has {len(prefixes) or 'none'} ({some})"
+        )
+    return {name.removeprefix(prefixes[0]): value for name, value in tensors.items() if name.startswith(prefixes[0])}
+
+
+def read_safetensors(path: Path) -> dict[str, Any]:
+    """The tensors in a file by their names."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        tensors: dict[str, Any] = load_file(path)
+    except FileNotFoundError:
+        raise InputError("no such file", file=path) from None
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelError(f"{path}: damaged or incomplete ({error}). Download or copy it again") from error
+    return tensors
+
+
+def size(shape: Any) -> str:
+    """The size of a tensor in words."""
+    return " × ".join(map(str, shape)) or "a single number"
 
 
 def _is_safetensors(path: Path) -> bool:
@@ -85,17 +141,6 @@ def _is_safetensors(path: Path) -> bool:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
 
 
-def _from_safetensors(path: Path) -> dict[str, Any]:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        tensors: dict[str, Any] = load_file(path)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise ModelError(f"{path}: damaged or incomplete ({error}). Download or copy it again") from error
-    return tensors
-
-
 def _said(pickled: Pickled) -> str | None:
     """What a whole module says of its kind; a feature that would change its answers is refused."""
     root = pickled.root
@@ -104,7 +149,6 @@ def _said(pickled: Pickled) -> str | None:
     rnn, encoder = _part(root, "rnn"), _part(root, "encoder")
     for feature, here in (
         ("a bidirectional layer", rnn.get("bidirectional")),
-        ("projections (proj_size)", rnn.get("proj_size")),
         ("an embedding with max_norm", encoder.get("max_norm") is not None),
     ):
         if here:
@@ -140,33 +184,23 @@ def _named(pickled: Pickled, value: Any, prefix: str = "", depth: int = 0) -> It
             yield from _named(pickled, part, f"{prefix}.{name}" if prefix else str(name), depth + 1)
 
 
-def _own(path: Path, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors of the model itself, without what stands before their names (`module.`, `state_dict.`)."""
-    prefixes = [name.removesuffix("encoder.weight") for name in tensors if name.endswith("encoder.weight")]
-    if len(prefixes) != 1:
-        some = ", ".join(sorted(tensors)[:5]) or "no tensors at all"
-        raise ModelError(
-            f"{path}: a word LSTM has one encoder.weight beside rnn.weight_ih_l0 and decoder.weight; "
-            f"this file has {len(prefixes) or 'none'} ({some})"
-        )
-    return {name.removeprefix(prefixes[0]): value for name, value in tensors.items() if name.startswith(prefixes[0])}
-
-
 def _assembled(path: Path, tensors: Mapping[str, Any], said: str | None) -> Weights:
     rnn = {name.removeprefix("rnn."): value for name, value in tensors.items() if name.startswith("rnn.")}
     encoder = tensors["encoder.weight"]
-    decoder = tensors.get("decoder.weight", encoder)  # tied weights may be saved once
+    tied = "decoder.weight" not in tensors  # tied weights may be saved once
+    decoder = encoder if tied else tensors["decoder.weight"]
     layers = sum(re.fullmatch(r"weight_ih_l\d+", name) is not None for name in rnn)
     if not layers or "weight_hh_l0" not in rnn:
         raise ModelError(f"{path}: no rnn.weight_ih_l0 and rnn.weight_hh_l0 beside encoder.weight: no word LSTM")
-    weights = Weights(_kind(path, rnn, said), layers, encoder, rnn, decoder, tensors.get("decoder.bias"))
+    weights = Weights(_kind(path, rnn, said), layers, encoder, rnn, decoder, tensors.get("decoder.bias"), tied)
     _check(path, weights)
     return weights
 
 
 def _kind(path: Path, rnn: Mapping[str, Any], said: str | None) -> str:
-    rows, hidden = rnn["weight_hh_l0"].shape[0], rnn["weight_hh_l0"].shape[-1]
-    fitting = [kind for kind, gates in GATES.items() if gates * hidden == rows]
+    rows, hidden = rnn["weight_hh_l0"].shape[0], rnn.get("weight_hr_l0", rnn["weight_hh_l0"]).shape[-1]
+    kinds = ["LSTM"] if "weight_hr_l0" in rnn else list(GATES)  # no other kind has projections
+    fitting = [kind for kind in kinds if GATES[kind] * hidden == rows]
     if said is None and len(fitting) == 1:
         return fitting[0]
     if said in fitting:
@@ -181,30 +215,28 @@ def _kind(path: Path, rnn: Mapping[str, Any], said: str | None) -> str:
 
 def _check(path: Path, weights: Weights) -> None:
     """An error where the sizes of the tensors do not fit each other."""
-    hidden, words = weights.hidden, weights.words
+    hidden, output, words = weights.hidden, weights.output, weights.words
     gates = GATES[weights.kind] * hidden
-    expected: dict[str, tuple[Any, tuple[int, ...]]] = {"decoder.weight": (weights.decoder, (words, hidden))}
+    expected: dict[str, tuple[Any, tuple[int, ...]]] = {"decoder.weight": (weights.decoder, (words, output))}
     if weights.bias is not None:
         expected["decoder.bias"] = (weights.bias, (words,))
     for layer in range(weights.layers):
-        width = weights.encoder.shape[1] if layer == 0 else hidden
+        width = weights.width if layer == 0 else output
         expected |= {
             f"rnn.weight_ih_l{layer}": (weights.rnn.get(f"weight_ih_l{layer}"), (gates, width)),
-            f"rnn.weight_hh_l{layer}": (weights.rnn.get(f"weight_hh_l{layer}"), (gates, hidden)),
+            f"rnn.weight_hh_l{layer}": (weights.rnn.get(f"weight_hh_l{layer}"), (gates, output)),
         }
+        if weights.projection is not None:
+            expected[f"rnn.weight_hr_l{layer}"] = (weights.rnn.get(f"weight_hr_l{layer}"), (output, hidden))
         if "bias_ih_l0" in weights.rnn:
             expected |= {
                 f"rnn.bias_{way}_l{layer}": (weights.rnn.get(f"bias_{way}_l{layer}"), (gates,)) for way in ("ih", "hh")
             }
-    for name, (tensor, size) in expected.items():
+    for name, (tensor, wanted) in expected.items():
         if tensor is None:
             raise ModelError(f"{path}: {name} is missing")
-        if tuple(tensor.shape) != size:
-            raise ModelError(f"{path}: {name} is {_size(tensor.shape)} where {_size(size)} was expected")
+        if tuple(tensor.shape) != wanted:
+            raise ModelError(f"{path}: {name} is {size(tensor.shape)} where {size(wanted)} was expected")
     extra = {f"rnn.{name}" for name in weights.rnn} - expected.keys()
     if extra:
         raise ModelError(f"{path}: {min(extra)} is nothing that a word LSTM of this kind has")
-
-
-def _size(shape: Any) -> str:
-    return " × ".join(map(str, shape)) or "a single number"

@@ -1,4 +1,4 @@
-"""Texts as words of a closed vocabulary, split at white space, with the place of each."""
+"""Texts as words of a closed vocabulary, with the place of each."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from wug.errors import InputError, ModelError
+from wug.files import read_lines, write_text
 from wug.types import Request, Scored
 
 UNKNOWN = "<unk>"
 """What answers call a word that is not in the vocabulary."""
 
-_WORD = re.compile(r"\S+")
+SPLITTINGS = ("spaces", "punctuation")
+"""What parts words: white space alone, or punctuation marks as well, which are then words themselves."""
+
+_WORD = {
+    "spaces": re.compile(r"\S+"),
+    # Letters and digits, apostrophes and combining accents between and behind them; a mark; any one character.
+    "punctuation": re.compile(r"[^\W_]+(?:['’][^\W_]+|[\u0300-\u036f]+[^\W_]*)*|<(?:eos|unk)>|\S"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,8 @@ class Vocabulary:
     """The number of the mark that closes a sentence."""
     lowercase: bool
     """Whether words are looked up in lower case."""
+    words: str = "spaces"
+    """What parts them in a text: one of SPLITTINGS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +57,25 @@ class Worded:
     """Whether the last of them is the end mark."""
 
 
+def split_words(text: str, mode: str) -> list[tuple[int, int]]:
+    """Where each word of a text begins and ends.
+
+    With "punctuation", letters and digits stay together, with the apostrophes between them; every other character is
+    a word of its own, but for the marks `<eos>` and `<unk>`.
+    """
+    return [found.span() for found in _WORD[mode].finditer(text)]
+
+
+def words_of(text: str, mode: str) -> list[str]:
+    """The words that `split_words` finds, without their places: faster, for long texts."""
+    return _WORD[mode].findall(text)
+
+
 def worded(request: Request, vocabulary: Vocabulary, *, end: bool) -> Worded:
     """The words of a request; with `end`, the end mark after them where it is not written already."""
     text, span = request.text, request.span
-    found = list(_WORD.finditer(text))
-    names = [one.group().lower() for one in found] if vocabulary.lowercase else [one.group() for one in found]
+    places = split_words(text, vocabulary.words)
+    names = [text[start:stop].lower() if vocabulary.lowercase else text[start:stop] for start, stop in places]
     ids = [vocabulary.index.get(name, -1) for name in names]
     if -1 in ids:
         if vocabulary.unknown is None:
@@ -58,7 +83,7 @@ def worded(request: Request, vocabulary: Vocabulary, *, end: bool) -> Worded:
                 f"{names[ids.index(-1)]!r} is not in the vocabulary, which has no {UNKNOWN} for such words: {text!r}"
             )
         ids = [vocabulary.unknown if number < 0 else number for number in ids]
-    starts, ends = [one.start() for one in found], [one.end() for one in found]
+    starts, ends = [start for start, _ in places], [stop for _, stop in places]
     closed = bool(ids) and ids[-1] == vocabulary.end
     if end and not closed and vocabulary.end is not None:
         ids.append(vocabulary.end)
@@ -68,7 +93,7 @@ def worded(request: Request, vocabulary: Vocabulary, *, end: bool) -> Worded:
     if span is None:
         return Worded(ids, starts, ends, len(ids), len(ids), closed)
     asked = sum(start < span[1] for start in starts)
-    before = sum(stop <= span[0] for stop in ends[: len(found)])
+    before = sum(stop <= span[0] for stop in ends[: len(places)])
     return Worded(ids, starts, ends, asked, before, closed)
 
 
@@ -81,6 +106,20 @@ def answer(request: Request, words: Worded, logprobs: Sequence[float | None], vo
         name == text[a:b] for name, a, b in zip(names, starts, ends, strict=True)
     )
     return Scored(text, tuple(starts), tuple(ends), tuple(logprobs), None if same else names)
+
+
+def read_words(path: Path) -> tuple[list[str], dict[str, int]]:
+    """The words of a file, one a line, and the number of each: its place in the file."""
+    names = [line.strip() for line in read_lines(path)]
+    while names and not names[-1]:
+        names.pop()
+    return names, _numbered(names, path)
+
+
+def write_words(path: Path, names: Sequence[str]) -> None:
+    """Write a file that `read_words` reads."""
+    _numbered(names, path)
+    write_text(path, "\n".join(names) + "\n")
 
 
 def alternatives(requests: Sequence[Request]) -> list[list[int]]:
@@ -100,6 +139,21 @@ def yes(options: Mapping[str, str], name: str) -> bool:
     if value not in ("yes", "no", "true", "false", "1", "0"):
         raise InputError(f"option {name}={value!r}: write yes or no")
     return value in ("yes", "true", "1")
+
+
+def _numbered(names: Sequence[str], path: Path) -> dict[str, int]:
+    """The number of each word; an error where a line is no word, or a word that is there already."""
+    index: dict[str, int] = {}
+    for number, name in enumerate(names):
+        fault = ""
+        if name.split() != [name]:
+            fault = f"expected one word, found {name!r}" if name.strip() else "is empty, but every line is a word"
+        elif name in index:
+            fault = f"{name!r} is there already, in line {index[name] + 1}"
+        if fault:
+            raise InputError(fault, file=path, place=f"line {number + 1}")
+        index[name] = number
+    return index
 
 
 def _head(request: Request) -> str | None:

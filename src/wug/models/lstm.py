@@ -1,8 +1,7 @@
-"""Word-level LSTM language models, as Gulordava et al. (2018) trained them: `lstm:model.pt?vocab=vocab.txt`."""
+"""Word-level LSTM language models: `lstm:folder`, or as Gulordava et al. (2018) have them, `lstm:model.pt?vocab=…`."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,19 +9,32 @@ from pathlib import Path
 import numpy as np
 
 from wug.errors import InputError, MissingExtra, ModelError
-from wug.files import checksum, read_lines
+from wug.models._lstm_folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_shape, require_fit
 from wug.models._lstm_network import Floats, Network
 from wug.models._lstm_walk import walk_list, walk_tree
+from wug.models._lstm_weights import Weights, load_weights
 from wug.models._ragged import Ragged
+from wug.models._settings import choice
 from wug.models._spec import ModelSpec
-from wug.models._words import UNKNOWN, Vocabulary, Worded, alternatives, answer, worded, yes
+from wug.models._words import (
+    SPLITTINGS,
+    UNKNOWN,
+    Vocabulary,
+    Worded,
+    alternatives,
+    answer,
+    read_words,
+    worded,
+    yes,
+)  # fmt: skip
 from wug.types import Request, Scored
 
 OPTIONS: Mapping[str, str] = {
-    "vocab": "the words that the model knows, one a line in the order of its embeddings, with <eos> and <unk>",
+    "vocab": "the words that the model knows, one a line in the order of its embeddings; a folder has it in vocab.txt",
+    "words": "spaces or punctuation: what parts words, which a folder says itself; default spaces",
     "state": "fresh (default: each text begins after <eos> with a state of zeros), or carry (over the whole list)",
     "eos": "yes: score the <eos> after a text as well; default no",
-    "lowercase": "yes: look words up in lower case; default no",
+    "lowercase": "yes: look words up in lower case, which a folder says itself; default no",
     "dtype": "float32 (default), float64, bfloat16 or float16",
     "device": "cpu, cuda, cuda:1, mps; by default the best there is",
 }
@@ -60,6 +72,7 @@ class WordLSTM:
             "state": settings.state,
             "eos": "yes" if settings.eos else "no",
             **({"lowercase": "yes"} if vocabulary.lowercase else {}),
+            **({"words": vocabulary.words} if vocabulary.words != "spaces" else {}),
         }
         self.ordered = settings.state == "carry"
         self.chunk = WHOLE_LIST if self.ordered else _chunk(network)
@@ -107,60 +120,58 @@ class WordLSTM:
 def load(spec: ModelSpec) -> WordLSTM:
     """The model that `spec` names, checked and ready."""
     options = spec.checked(OPTIONS)
-    dtype, state = options.get("dtype", "float32"), options.get("state", "fresh")
-    for name, value, known in (("dtype", dtype, DTYPES), ("state", state, STATES)):
-        if value not in known:
-            raise InputError(f"option {name}={value!r} is not one of {', '.join(known)}")
-    if "vocab" not in options:
+    dtype, state = choice(options, "dtype", DTYPES), choice(options, "state", STATES)
+    # An @ in a path is no revision.
+    path = Path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}").expanduser()
+    if not path.exists():
+        raise InputError("no such file or folder", file=path)
+    if not path.is_dir() and "vocab" not in options:
         raise InputError(f"{spec} needs its vocabulary, one word a line: {spec}?vocab=FILE, or -M vocab=FILE")
     try:
         import torch  # noqa: F401
     except ImportError:
         raise MissingExtra("an lstm model", "hf") from None
-    from wug.models._lstm_weights import load_weights
     from wug.models._weights import pick_device
 
-    # An @ in a path is no revision.
-    path = Path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}").expanduser()
-    words = Path(options["vocab"]).expanduser()
-    vocabulary = read_vocabulary(words, lowercase=yes(options, "lowercase"))
-    weights = load_weights(path)
-    if weights.words != len(vocabulary.names):
-        raise ModelError(
-            f"{path} has {weights.words:,} words and {words} has {len(vocabulary.names):,}: "
-            "this is another model's vocabulary"
-        )
+    weights, vocabulary = _opened(path, options)
     network = Network(weights, device=pick_device(options.get("device")), dtype=dtype)
-    name = f"lstm/{path.name}@{_fingerprint(path, vocabulary)}"
+    if path.is_dir():  # the weights of simple RNNs do not say their kind
+        kind = [weights.kind] if weights.kind.startswith("RNN_") else []
+        name = f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *kind)}"
+    else:
+        name = f"lstm/{path.name}@{fingerprint(path, vocabulary.names)}"
     return WordLSTM(spec, name, network, vocabulary, Settings(state, yes(options, "eos"), dtype))
 
 
-def read_vocabulary(path: Path, *, lowercase: bool = False) -> Vocabulary:
+def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces") -> Vocabulary:
     """The words of a file, one a line, numbered in their order."""
-    names = [line.strip() for line in read_lines(path)]
-    while names and not names[-1]:
-        names.pop()
-    index: dict[str, int] = {}
-    for number, name in enumerate(names):
-        fault = ""
-        if len(name.split()) != 1:
-            fault = f"expected one word, found {name!r}" if name else "is empty, but every line is a word"
-        elif name in index:
-            fault = f"{name!r} is there already, in line {index[name] + 1}"
-        if fault:
-            raise InputError(fault, file=path, place=f"line {number + 1}")
-        index[name] = number
+    names, index = read_words(path)
     if END not in index:
         raise InputError(f"has no {END}, which opens and closes every sentence of a word LSTM", file=path)
-    return Vocabulary(names, index, index.get(UNKNOWN), index[END], lowercase)
+    return Vocabulary(names, index, index.get(UNKNOWN), index[END], lowercase, words)
 
 
-def _fingerprint(path: Path, vocabulary: Vocabulary) -> str:
-    with path.open("rb") as file:
-        return checksum(hashlib.file_digest(file, "sha256").digest(), "\n".join(vocabulary.names))
+def _opened(path: Path, options: Mapping[str, str]) -> tuple[Weights, Vocabulary]:
+    """What a folder or a file has, and the words that go with it; options win over what a folder says."""
+    shape = read_shape(path / CONFIG) if path.is_dir() else None
+    lowercase = yes(options, "lowercase") if "lowercase" in options or shape is None else shape.lowercase
+    words = choice(options, "words", SPLITTINGS) if "words" in options or shape is None else shape.words
+    listed = Path(options["vocab"]).expanduser() if "vocab" in options else path / VOCABULARY
+    vocabulary = read_vocabulary(listed, lowercase=lowercase, words=words)
+    if shape is None:
+        weights = load_weights(path)
+    else:
+        weights = load_weights(path / WEIGHTS, shape.kind)
+        require_fit(path, shape, weights)
+    if weights.words != len(vocabulary.names):
+        raise ModelError(
+            f"{path} has {weights.words:,} words and {listed} has {len(vocabulary.names):,}: "
+            "this is another model's vocabulary"
+        )
+    return weights, vocabulary
 
 
 def _chunk(network: Network) -> int:
     """Requests for a few seconds' work: sentences of ten words, by the size of the output layer."""
     rate = 1e13 if network.device.type == "cuda" else 1e11
-    return int(min(65536, max(64, rate * 3 / (20 * network.words * network.hidden))))
+    return int(min(65536, max(64, rate * 3 / (20 * network.words * network.output))))

@@ -1,0 +1,410 @@
+"""An LSTM with attention learns, is saved, is loaded, and answers the same in any company."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wug.errors import InputError, ModelError, UnknownName
+from wug.models import attention_lstm as backend
+from wug.models._attention_lstm import AttentionShape, attention_lstm
+from wug.models._attention_lstm_folder import (
+    MARKS,
+    load_attention_lstm,
+    make_vocabulary,
+    save_attention_lstm,
+    source_numbers,
+    target_numbers,
+)
+from wug.models._spec import ModelSpec
+from wug.runs.opening import model_spec, open_model
+
+WORDS = [*MARKS, "copy", "reverse", "A", "B", "C", "D", "E", ","]
+VOCABULARY = make_vocabulary(WORDS)
+SHAPE = AttentionShape(vocabulary=len(WORDS), layers=2, width=6, hidden=8, dropout=0.0)
+SHAPES = [
+    SHAPE,
+    replace(SHAPE, input_feeding=False, tied=False),
+    replace(SHAPE, layers=1, attention="dot"),
+    replace(SHAPE, layers=3, tied=False, attention="dot", input_feeding=False),
+]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    import torch
+
+    caplog.set_level(logging.WARNING, "wug")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def make(shape: AttentionShape = SHAPE, seed: int = 2) -> Any:
+    """A model with weights so large that its answers differ."""
+    import torch
+
+    torch.manual_seed(seed)
+    model = attention_lstm(shape).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=1.5)
+    return model
+
+
+def load(folder: Path, **options: str) -> backend.AttentionLSTMModel:
+    return backend.load(ModelSpec("attention_lstm", str(folder), options={"device": "cpu", **options}))
+
+
+def filled(rows: Sequence[Sequence[int]], width: int = 0) -> tuple[Any, Any]:
+    """Rows side by side, and where they have words."""
+    import torch
+
+    width = max(width, *map(len, rows))
+    return (
+        torch.tensor([[*row, *[0] * (width - len(row))] for row in rows]),
+        torch.tensor([[n < len(row) for n in range(width)] for row in rows]),
+    )
+
+
+def task(length: int, rng: random.Random) -> tuple[str, str]:
+    """A source such as `reverse A B C`, and its answer."""
+    words = rng.choices("ABCDE", k=length)
+    verb = rng.choice(["copy", "reverse"])
+    return f"{verb} {' '.join(words)}", " ".join(words if verb == "copy" else words[::-1])
+
+
+def train(model: Any, pairs: Sequence[tuple[str, str]], steps: int) -> float:
+    """The last loss after training on batches of fixed shapes."""
+    import torch
+
+    source, present = filled([source_numbers(one, VOCABULARY) for one, _ in pairs])
+    target, counted = filled([target_numbers(other, VOCABULARY) for _, other in pairs])
+    wanted = target[:, 1:].masked_fill(~counted[:, 1:], -100).flatten()
+    optimiser = torch.optim.Adam(model.train().parameters(), lr=0.01)
+    value = 0.0
+    for _ in range(steps):
+        loss = torch.nn.functional.cross_entropy(model(source, present, target[:, :-1]).flatten(0, 1), wanted)
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        value = loss.item()
+    return value
+
+
+@pytest.mark.parametrize("feeding", [True, False])
+def test_it_learns_to_copy_and_reverse_and_answers_after_saving_and_loading(tmp_path: Path, feeding: bool) -> None:
+    import torch
+
+    rng = random.Random(1)
+    pairs = list(dict(task(rng.randint(1, 3), rng) for _ in range(40)).items())
+    torch.manual_seed(1)
+    shape = AttentionShape(len(WORDS), layers=1, width=32, hidden=64, input_feeding=feeding, dropout=0.05)
+    model = attention_lstm(shape)
+    assert train(model, pairs, 250) < 0.1
+    save_attention_lstm(tmp_path, model, WORDS, dtype="float16")
+    asked = load(tmp_path)
+    assert asked.generate([source for source, _ in pairs]) == [answer for _, answer in pairs]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_teacher_forcing_gives_the_numbers_of_writing_word_by_word(shape: AttentionShape) -> None:
+    import torch
+
+    model = make(shape)
+    source, present = filled([[5, 6, 7, 2], [4, 8, 2]])
+    target = torch.tensor([[1, 6, 7, 8, 9], [1, 9, 9, 4, 3]])
+    with torch.no_grad():
+        forced = model(source, present, target)
+        memory, state = model.read(source, present)
+        for place in range(target.shape[1]):
+            logits, state = model.write(target[:, place], memory, state)
+            assert torch.allclose(logits, forced[:, place], atol=1e-5)
+    assert forced.shape == (2, 5, len(WORDS))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_fills_up_a_row_changes_nothing(shape: AttentionShape) -> None:
+    import torch
+
+    model = make(shape)
+    rows = [[5, 6, 7, 8, 9, 2], [4, 8, 2], [2]]
+    target = torch.tensor([[1, 6, 7]] * 3)
+    source, present = filled(rows, width=11)
+    source = source.masked_fill(~present, 9)  # a word where none counts
+    with torch.no_grad():
+        together = model(source, present, target)
+        for number, row in enumerate(rows):
+            alone = model(*filled([row]), target[:1])[0]
+            assert torch.allclose(alone, together[number], atol=1e-5)
+
+
+def test_a_row_without_any_word_gives_numbers(tmp_path: Path) -> None:
+    import torch
+
+    source, present = torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 4, dtype=torch.bool)
+    assert bool(make()(source, present, torch.tensor([[1, 6], [1, 7]])).isfinite().all())
+
+
+def test_one_layer_reads_as_a_bidirectional_lstm_of_torch_with_biases() -> None:
+    import torch
+
+    model = make(replace(SHAPE, layers=1))
+    theirs, ours = torch.nn.LSTM(6, 4, batch_first=True, bidirectional=True), model.encoder[0]
+    with torch.no_grad():
+        for side in ("", "_reverse"):
+            weight = getattr(ours, f"weight_ih_l0{side}")
+            getattr(theirs, f"weight_ih_l0{side}").copy_(weight[:, :-1])
+            getattr(theirs, f"bias_ih_l0{side}").copy_(weight[:, -1])
+            getattr(theirs, f"weight_hh_l0{side}").copy_(getattr(ours, f"weight_hh_l0{side}"))
+            getattr(theirs, f"bias_hh_l0{side}").zero_()
+        for row in ([5, 6, 7, 2], [4, 2]):
+            source, present = filled([row], width=6)
+            expected, _ = theirs(model.source(torch.tensor([row])))
+            memory, _ = model.read(source, present)
+            assert torch.allclose(memory.states[:, : len(row)], expected, atol=1e-6)
+
+
+def test_forget_gates_begin_open() -> None:
+    model, unfed = attention_lstm(SHAPE), attention_lstm(replace(SHAPE, input_feeding=False))
+    assert model.encoder[1].weight_ih_l0[:, -1].tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
+    for bias in (model.decoder[1].bias_ih, unfed.decoder[1].bias_ih_l0):
+        assert bias.tolist() == [0.0] * 8 + [1.0] * 8 + [0.0] * 16
+
+
+def test_the_same_seed_gives_the_same_model_and_loading_moves_no_seed(tmp_path: Path) -> None:
+    import torch
+
+    save_attention_lstm(tmp_path, make(seed=3), WORDS)
+    again = make(seed=3)
+    drawn = torch.rand(1)
+    make(seed=3)
+    load_attention_lstm(tmp_path)
+    assert torch.rand(1) == drawn
+    loaded, _ = load_attention_lstm(tmp_path)
+    assert all(value.equal(loaded.state_dict()[name]) for name, value in again.state_dict().items())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("attention")
+    save_attention_lstm(made, make(), WORDS)
+    return made
+
+
+def plain(model: Any, source: str, most: int) -> list[str]:
+    """The answer word by word, each from a new reading of the source and of the answer so far."""
+    import torch
+
+    asked, present = filled([source_numbers(source, VOCABULARY)])
+    written = [1]
+    with torch.no_grad():
+        while len(written) <= most:
+            logits = model(asked, present, torch.tensor([written]))[0, -1]
+            logits[:2] = -torch.inf
+            written.append(int(logits.argmax()))
+            if written[-1] == 2:
+                written.pop()
+                break
+    return [WORDS[word] for word in written[1:]]
+
+
+sources = st.lists(st.sampled_from(WORDS[4:]), max_size=9).map(" ".join)
+
+
+def test_answers_equal_the_plain_computation(folder: Path) -> None:
+    model, _ = load_attention_lstm(folder)
+    rng = random.Random(2)
+    asked = [" ".join(rng.choices(WORDS[4:], k=rng.randint(0, 9))) for _ in range(30)]
+    answers = load(folder, max_length="20").generate(asked)
+    assert [answer.split() for answer in answers] == [plain(model, source, 20) for source in asked]
+    assert len(set(answers)) > 5
+    assert len({len(answer.split()) for answer in answers}) > 5
+
+
+@settings(max_examples=25, deadline=None)
+@given(asked=st.lists(sources, min_size=1, max_size=12), batch=st.sampled_from(["1", "60", "100000"]))
+def test_an_answer_does_not_depend_on_the_batch(folder: Path, asked: list[str], batch: str) -> None:
+    model = load(folder, max_length="20", batch=batch)
+    alone = {source: model.generate([source])[0] for source in asked}
+    assert model.generate(asked + asked[::-1]) == [alone[source] for source in asked + asked[::-1]]
+
+
+def test_marks_and_words_become_numbers() -> None:
+    assert source_numbers("copy A  wug", VOCABULARY) == [4, 6, 3, 2]
+    assert source_numbers("", VOCABULARY) == [2]
+    assert target_numbers("A , B", VOCABULARY) == [1, 6, 11, 7, 2]
+
+
+def test_sources_with_unknown_words_are_counted(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    load(folder).generate(["copy wug", "copy A"])
+    assert "does not know all words of 1 of 2 sources, such as 'copy wug'" in caplog.text
+
+
+def test_answers_that_come_to_no_end_are_cut_off_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = make()
+    model.output.bias.data[2] = -1e9
+    save_attention_lstm(tmp_path, model, WORDS)
+    answers = load(tmp_path, max_length="13").generate(["copy A", "copy B"])
+    assert [len(answer.split()) for answer in answers] == [13, 13]
+    assert "did not come to an end in 2 of 2 answers" in caplog.text
+
+
+def test_filling_and_start_marks_are_never_written(tmp_path: Path) -> None:
+    model = make()
+    model.output.bias.data[:2] = 1e9
+    save_attention_lstm(tmp_path, model, WORDS)
+    (answer,) = load(tmp_path, max_length="9").generate(["copy A"])
+    assert not {"<pad>", "<s>"} & set(answer.split())
+
+
+def test_a_source_is_asked_once_and_none_is_no_question(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(folder)
+    asked: list[int] = []
+    greedily = backend.write_greedily
+
+    def counting(model: Any, vocabulary: Any, rows: Sequence[Sequence[int]], bound: int) -> Any:
+        asked.append(len(rows))
+        return greedily(model, vocabulary, rows, bound)
+
+    monkeypatch.setattr(backend, "write_greedily", counting)
+    answers = model.generate(["copy A", "copy B", "copy A"])
+    assert (asked, answers[0]) == ([2], answers[2])
+    assert model.generate([]) == []
+
+
+def test_memory_that_runs_out_halves_the_batch(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import torch
+
+    model = load(folder, max_length="9")
+    asked = [f"copy {word}" for word in "ABCDE"]
+    expected = model.generate(asked)
+    greedily = backend.write_greedily
+    most = 2
+
+    def scarce(model: Any, vocabulary: Any, rows: Sequence[Sequence[int]], bound: int) -> Any:
+        if len(rows) > most:
+            raise torch.OutOfMemoryError("no room")
+        return greedily(model, vocabulary, rows, bound)
+
+    monkeypatch.setattr(backend, "write_greedily", scarce)
+    assert model.generate(asked) == expected
+    assert "memory ran out" in caplog.text
+    most = 0
+    with pytest.raises(ModelError, match="out of memory for a source of 3 words"):
+        model.generate(["copy A"])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
+def test_other_precisions_answer_and_are_told(folder: Path, dtype: str) -> None:
+    model = load(folder, dtype=dtype, max_length="4")
+    assert len(model.generate(["copy A B"])) == 1
+    assert model.options == {"dtype": dtype, "beams": "1", "max_length": "4"}
+
+
+def test_a_bare_folder_is_known_by_its_configuration(folder: Path) -> None:
+    assert model_spec(str(folder)).kind == "attention_lstm"
+    model: Any = open_model(f"{folder}?device=cpu")
+    assert model.id.startswith(f"attention_lstm/{folder.name}@")
+    assert model.generate(["copy A B"]) == load(folder).generate(["copy A B"])
+
+
+def test_the_id_changes_with_weights_and_words_alone(tmp_path: Path) -> None:
+    ids = []
+    for seed, words in ((1, WORDS), (1, WORDS), (2, WORDS), (1, [*WORDS[:-1], ";"])):
+        save_attention_lstm(tmp_path, make(seed=seed), words, more={"note": len(ids)})
+        ids.append(load(tmp_path).id)
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3
+
+
+def test_the_configuration_says_what_the_model_is(folder: Path) -> None:
+    assert json.loads((folder / "config.json").read_text(encoding="utf-8")) == {
+        "architectures": ["AttentionLSTM"], "model_type": "wug-attention-lstm", "vocabulary": 12, "layers": 2,
+        "width": 6, "hidden": 8, "attention": "general", "input_feeding": True, "tied": True, "dropout": 0.0,
+    }  # fmt: skip
+
+
+def copied(folder: Path, target: Path) -> Path:
+    for path in folder.iterdir():
+        (target / path.name).write_bytes(path.read_bytes())
+    return target
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"hidden": 10}, r"encoder\.0\.weight_ih_l0 is 16 × 7 where 20 × 7 was expected by config\.json"),
+        ({"hidden": 7}, r"hidden: is 7; expected an even number"),
+        ({"layers": 1}, r"encoder\.1\..* is nothing that a model with this config\.json has|bridge"),
+        ({"tied": False}, r"combine\.weight is 6 × 16 where 8 × 16|is missing|was expected"),
+        ({"attention": "dot"}, r"attention\.weight is nothing that a model with this"),
+        ({"attention": "hard"}, r"attention: is \"hard\"; expected one of general, dot"),
+        ({"vocabulary": 13}, r"says that it has 13 words, and vocab\.txt has 12"),
+        ({"dropout": 1.5}, r"dropout: is 1\.5; expected a number from 0 to 1"),
+        ({"model_type": "t5"}, r"model_type is \"t5\" where \"wug-attention-lstm\" was expected"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_refused(
+    folder: Path, tmp_path: Path, fields: dict[str, Any], message: str
+) -> None:
+    path = copied(folder, tmp_path) / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | fields), encoding="utf-8")
+    with pytest.raises((InputError, ModelError), match=message):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "vocab.txt"])
+def test_a_missing_file_is_named(folder: Path, tmp_path: Path, name: str) -> None:
+    (copied(folder, tmp_path) / name).unlink()
+    with pytest.raises(InputError, match=f"{name}: no such file"):
+        load(tmp_path)
+
+
+def test_a_vocabulary_without_a_mark_is_refused(folder: Path, tmp_path: Path) -> None:
+    path = copied(folder, tmp_path) / "vocab.txt"
+    path.write_text(path.read_text(encoding="utf-8").replace("<s>", "s"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"vocab\.txt: has no <s>"):
+        load(tmp_path)
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="a model of 12 words, and a vocabulary of 11"):
+        save_attention_lstm(tmp_path, make(), WORDS[:-1])
+    with pytest.raises(InputError, match="has no <pad>"):
+        save_attention_lstm(tmp_path, make(), ["pad", *WORDS[1:]])
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_weights_that_are_no_numbers_are_an_error(tmp_path: Path) -> None:
+    model = make()
+    model.bridge.bias.data[0] = float("nan")
+    save_attention_lstm(tmp_path, model, WORDS)
+    with pytest.raises(ModelError, match="no numbers"):
+        load(tmp_path).generate(["copy A"])
+
+
+def test_a_wrong_option_or_folder_is_named(folder: Path, tmp_path: Path) -> None:
+    faults: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: load(folder, beam="2"), UnknownName, "unknown option of attention_lstm models 'beam'"),
+        (lambda: load(folder, max_length="0"), InputError, "max_length='0'"),
+        (lambda: load(folder, dtype="int8"), InputError, "dtype='int8' is not one of"),
+        (lambda: load(folder, device="abacus"), ModelError, "cannot move to device 'abacus'"),
+        (lambda: load(tmp_path / "none"), ModelError, "no such folder"),
+    ]
+    for fault, error, message in faults:
+        with pytest.raises(error, match=message):
+            fault()
