@@ -1,8 +1,10 @@
-"""`wug export`: a run for other programs."""
+"""`wug export`: runs for other programs, for papers, as charts."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,59 +13,78 @@ import click
 from wug.cli import _common as common
 
 if TYPE_CHECKING:
+    from wug.runs.store import Store
     from wug.types import Result
 
 FORMATS = ("csv", "tsv", "json", "parquet", "md", "latex")
-WHAT = ("outcomes", "estimates", "surprisals", "suite")
+WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
+SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", ".tex": "latex"}
 
 
 @click.command("export")
-@click.argument("run", type=int)
-@click.option("--to", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="The format.")
+@click.argument("runs", nargs=-1, required=True, type=int, metavar="RUN...")
+@click.option(
+    "--to", "form", type=click.Choice(FORMATS), help="The format.  [default: as the file's name ends, or csv]"
+)
 @click.option(
     "--what",
     type=click.Choice(WHAT),
-    default="outcomes",
-    show_default=True,
-    help="A row a judgement; a row an estimate; a row a region (SyntaxGym); the evaluated suite as JSON (SyntaxGym).",
+    help="A row a judgement; a row an estimate; a row a region (SyntaxGym); the evaluated suite as JSON (SyntaxGym); "
+    "a row a difference of two runs.  [default: outcomes; as md or latex, estimates]",
 )
+@click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
+@click.option("--chart", is_flag=True, help="A chart instead, as the file's name ends: .svg, .png, .html, .json.")
+@click.option("--figure", help="Which of a suite's charts: a word of its title.  [default: the first]")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file.  [default: stdout]")
 @common.db_option
-def command(run: int, form: str, what: str, output: Path | None, db: Path | None) -> None:
-    """Write a run's rows for other programs.
+def command(
+    runs: tuple[int, ...],
+    form: str | None,
+    what: str | None,
+    suites: tuple[str, ...],
+    chart: bool,
+    figure: str | None,
+    output: Path | None,
+    db: Path | None,
+) -> None:
+    """Write the rows of runs for other programs, or a chart of them.
 
     \b
     wug export 7 --to csv -o judgements.csv
+    wug export 7 8 --what comparison --to latex
     wug export 7 --what surprisals --to tsv        SyntaxGym's table of region surprisals
     wug export 7 --what suite -o evaluated.json    the suite with the values written in
+    wug export 7 --chart --suite number_prep -o chart.svg
     """
-    from wug.errors import InputError
-    from wug.files import write_text
-    from wug.report import table
     from wug.runs.store import Store
 
-    results = Store(db or common.default_db()).results(run)
-    if what == "suite":
-        text = _evaluated(results)
-    elif form in ("md", "latex"):
-        text = table.FORMATS[form](results)
+    store = Store(db or common.default_db())
+    if chart or figure:
+        _chart(store, runs, suites, what, figure, output)
+        return
+    form = form or SUFFIXES.get("" if output is None else output.suffix.lower(), "csv")
+    what = what or ("estimates" if form in ("md", "latex") else "outcomes")
+    if what == "comparison":
+        columns, rows, text = _compared(store, runs, suites, form)
     else:
-        columns, rows = _rows(results, what)
-        if form == "parquet":
-            if output is None:
-                raise InputError("Parquet is no text: name a file with -o")
-            _write_parquet(columns, rows, output)
-            return
-        if form == "json":
-            records = [dict(zip(columns, row, strict=True)) for row in rows]
-            text = json.dumps(table.finite(records), ensure_ascii=False, indent=1, allow_nan=False)
-        else:
-            text = table.delimited(columns, rows, "," if form == "csv" else "\t")
-    if output is None:
-        click.echo(text)
-    else:
-        write_text(output, text + "\n")
-        common.say(f"wrote {output}")
+        results = _results(store, runs, suites)
+        columns, rows = ([], []) if what == "suite" else _rows(results, what)
+        text = _evaluated(results) if what == "suite" else _text(results, what, form)
+    if text is None and form == "parquet":
+        _write_parquet(columns, rows, output)
+        return
+    _deliver(_written(columns, rows, form) if text is None else text, output)
+
+
+def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcomes: bool = True) -> list[Result]:
+    """The results of the runs, of the suites that are asked for."""
+    from wug.errors import UnknownName
+
+    results = [result for number in runs for result in store.results(number, outcomes=outcomes)]
+    for pattern in suites:
+        if not any(fnmatchcase(result.suite, pattern) for result in results):
+            raise UnknownName("suite", pattern, {result.suite for result in results})
+    return [one for one in results if not suites or any(fnmatchcase(one.suite, pattern) for pattern in suites)]
 
 
 def _rows(results: list[Result], what: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -76,25 +97,106 @@ def _rows(results: list[Result], what: str) -> tuple[list[str], list[tuple[Any, 
     return table.outcome_rows(results)
 
 
+def _text(results: list[Result], what: str, form: str) -> str | None:
+    """The text of estimates in a form that is made for them; None for plain rows."""
+    from wug.report import table
+
+    return table.FORMATS[form](results) if what == "estimates" and form in ("md", "latex") else None
+
+
+def _compared(
+    store: Store, runs: Sequence[int], suites: Sequence[str], form: str
+) -> tuple[list[str], list[tuple[Any, ...]], str | None]:
+    """The columns and rows of a comparison of runs with the first; its text where a form is made for it."""
+    from wug.report import comparison
+    from wug.runs.compare import Choice, compare
+
+    found = compare(store, [[number] for number in runs], Choice(suites))
+    text = comparison.FORMATS[form](found) if form in ("json", "md", "latex") else None
+    return list(comparison.COLUMNS), comparison.rows(found), text
+
+
+def _written(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> str:
+    """Plain rows as text."""
+    from wug.report import markup, table
+
+    if form == "json":
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        return json.dumps(table.finite(records), ensure_ascii=False, indent=1, allow_nan=False)
+    if form in ("csv", "tsv"):
+        return table.delimited(columns, rows, "," if form == "csv" else "\t")
+    # What explains a judgement is JSON, too wide for a table that is read.
+    kept = [place for place, name in enumerate(columns) if name != "detail"]
+    lines = [["" if row[place] is None else _cell(row[place]) for place in kept] for row in rows]
+    head, align = [columns[place] for place in kept], "l" * len(kept)
+    if form == "md":
+        return markup.markdown_table(head, lines, align)
+    return markup.latex_table(head, lines, align, long=True)
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _evaluated(results: list[Result]) -> str:
     from wug.errors import WugError
     from wug.suites import syntaxgym
 
     kept = [result for result in results if result.kind == "syntaxgym"]
     if len(kept) != 1:
-        raise WugError(f"--what suite writes one SyntaxGym suite, and this run has {len(kept)}")
+        raise WugError(f"--what suite writes one SyntaxGym suite, and there are {len(kept)}: choose one with --suite")
     return json.dumps(syntaxgym.evaluated_json(kept[0]), ensure_ascii=False, indent=2)
 
 
-def _write_parquet(columns: list[str], rows: list[tuple[Any, ...]], path: Path) -> None:
-    from wug.errors import MissingExtra
+def _chart(
+    store: Store,
+    runs: Sequence[int],
+    suites: Sequence[str],
+    what: str | None,
+    figure: str | None,
+    output: Path | None,
+) -> None:
+    """Write a chart: of a comparison, of one suite, or of all results together."""
+    from wug.errors import InputError
+    from wug.report import charts, figures
 
+    if output is None:
+        raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")
+    if what == "comparison":
+        from wug.report.comparison_chart import chart
+        from wug.runs.compare import Choice, compare
+
+        charts.save(chart(compare(store, [[number] for number in runs], Choice(suites))), output)
+    else:
+        results = _results(store, runs, suites)
+        charts.save(figures.choose(results, figure).chart, output)
+    common.say(f"wrote {output}")
+
+
+def _deliver(text: str, output: Path | None) -> None:
+    from wug.files import write_text
+
+    if output is None:
+        click.echo(text)
+    else:
+        write_text(output, text + "\n")
+        common.say(f"wrote {output}")
+
+
+def _write_parquet(columns: list[str], rows: list[tuple[Any, ...]], path: Path | None) -> None:
+    from wug.errors import InputError, MissingExtra
+
+    if path is None:
+        raise InputError("Parquet is no text: name a file with -o")
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtra("Parquet", "parquet") from None
     data = {name: [row[place] for row in rows] for place, name in enumerate(columns)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(data), path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table(data), path)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
     common.say(f"wrote {path}")

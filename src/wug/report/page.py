@@ -12,13 +12,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wug import registry
 from wug.errors import InputError
 from wug.report import _vega, charts
+from wug.report.comparison_section import compared
 from wug.report.families import Figure, Place, Section, Shown, _generic, overall
 from wug.types import Result
+
+if TYPE_CHECKING:
+    from wug.runs.compare import Comparison
 
 ITEMS = 1400
 """Items that one page shows one by one, in all its sections: a few megabytes."""
@@ -55,8 +59,8 @@ class Entry:
     export: str
 
 
-def render(reports: Sequence[Report]) -> str:
-    """The page about these results, as HTML text."""
+def render(reports: Sequence[Report], comparison: Comparison | None = None) -> str:
+    """The page about these results, and how they compare, as HTML text."""
     if not reports:
         raise InputError("there is nothing to report. Give one or more runs")
     entries = _entries(reports)
@@ -71,6 +75,7 @@ def render(reports: Sequence[Report]) -> str:
         models=models,
         circuits=circuits,
         overview=_overview(entries, several=len(models) > 1),
+        compared=None if comparison is None else compared(comparison),
         commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
         unfinished=[entry for entry in entries if entry.result.status != "complete"],
         style=_source(environment, "page.css"),
@@ -79,6 +84,13 @@ def render(reports: Sequence[Report]) -> str:
         hashes=[_hash(vega), _hash(script)],
     )
     return f"{page.strip()}\n"
+
+
+def figures_of(reports: Sequence[Report]) -> tuple[Figure | None, list[Mapping[str, Any]]]:
+    """The chart of the overview, if there is one, and what the section of each result shows."""
+    entries = _entries(reports)
+    several = len({entry.model for entry in entries}) > 1
+    return _overview(entries, several=several), [entry.section.values for entry in entries]
 
 
 def _entries(reports: Sequence[Report]) -> list[Entry]:

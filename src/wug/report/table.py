@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from wug.report.markup import code, latex_blocks, markdown_table
 from wug.types import Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
@@ -121,33 +122,30 @@ def surprisal_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any
 
 def as_markdown(results: Sequence[Result]) -> str:
     """A table in Markdown with the signatures below."""
-    lines = ["| suite | model | check | group | value | 95 % interval | n |", "|---|---|---|---|--:|:-:|--:|"]
-    for result in results:
-        for e in result.estimates:
-            cells = (result.suite, result.model, e.check, e.group, value_text(e), interval_text(e), str(e.n))
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join([*lines, "", *(f"`{result.signature}`" for result in results)])
+    head = ("suite", "model", "check", "group", "value", "95 % interval", "n")
+    lines = [
+        (result.suite, result.model, e.check, e.group, value_text(e), interval_text(e), str(e.n))
+        for result in results
+        for e in result.estimates
+    ]
+    return "\n".join([markdown_table(head, lines, "llllrcr"), "", *(code(result.signature) for result in results)])
 
 
 def as_latex(results: Sequence[Result]) -> str:
     """A booktabs table with the signatures as comments; a column says which model, where there are several."""
     several = len({result.model for result in results}) > 1
-    head = ["suite", *(["model"] if several else []), "check", "group", "value", r"95\,\% interval", "$n$"]
-    lines = [f"% {result.signature}" for result in results]
-    lines += [rf"\begin{{tabular}}{{{'l' * (len(head) - 3)}rcr}}", r"\toprule", " & ".join(head) + r" \\"]
-    for result in results:
-        lines.append(r"\midrule")
-        for e in result.estimates:
-            model = [result.model] if several else []
-            cells = (result.suite, *model, e.check, e.group, value_text(e), interval_text(e), str(e.n))
-            lines.append(" & ".join(map(latex, cells)) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def latex(text: str) -> str:
-    """The text with LaTeX's special characters escaped."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(special.get(ch, "\\" + ch if ch in "&%$#_{}" else ch) for ch in text)
+    head = ["suite", *(["model"] if several else []), "check", "group", "value", "95 % interval", "n"]
+    blocks = [
+        [
+            (
+                *(result.suite, *([result.model] if several else []), e.check, e.group),
+                *(value_text(e), interval_text(e), str(e.n)),
+            )
+            for e in result.estimates
+        ]
+        for result in results
+    ]
+    return latex_blocks(head, blocks, "l" * (len(head) - 3) + "rcr", [result.signature for result in results])
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Result]], str]] = {

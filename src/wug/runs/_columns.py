@@ -1,0 +1,143 @@
+"""The outcomes of a result as columns, read from the run store without making an object of every row."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from wug.errors import StoreError
+from wug.runs.store import Store
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A result in the store, without its outcomes."""
+
+    id: int
+    run: int
+    suite: str
+    kind: str
+    status: str
+    signature: str
+    descriptions: Mapping[str, str]
+    headlines: tuple[str, ...] | None
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The signature's fields."""
+        return dict(part.partition(":")[::2] for part in self.signature.split("|"))
+
+    @property
+    def test(self) -> tuple[str, str, str]:
+        """What was asked: family, name and checksum."""
+        return self.kind, self.suite, self.fields.get("suite", "").rpartition("@")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The values of one check, outcome by outcome; those with nothing to judge left out."""
+
+    judged: bool
+    """Right or wrong, as 1 and 0; else numbers."""
+    items: tuple[str, ...]
+    keys: tuple[str, ...]
+    """The item, with a number where it comes again: no two are the same."""
+    places: tuple[int, ...]
+    """Which outcome of the result."""
+    values: Floats
+    odd: int
+    """Values that are no finite numbers, left out."""
+
+
+@contextmanager
+def reading(store: Store) -> Iterator[sqlite3.Connection]:
+    """A connection of one's own to the store's file."""
+    try:
+        db = sqlite3.connect(store.path, timeout=60, isolation_level=None)
+    except sqlite3.Error as error:
+        raise StoreError(f"the run store {store.path} cannot be read: {error}") from None
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def kept(db: sqlite3.Connection, run: int) -> list[Kept]:
+    """The results of a run, in the order in which they were made."""
+    rows = db.execute(
+        "SELECT id, run, suite, kind, status, signature, descriptions, json_extract(meta, '$.headlines')"
+        " FROM results WHERE run = ? ORDER BY id",
+        (run,),
+    )
+    return [
+        Kept(
+            id=row[0],
+            run=row[1],
+            suite=row[2],
+            kind=row[3],
+            status=row[4],
+            signature=row[5],
+            descriptions=json.loads(row[6]),
+            headlines=None if row[7] is None else tuple(json.loads(row[7])),
+        )
+        for row in rows
+    ]
+
+
+def columns(db: sqlite3.Connection, result: int) -> dict[str, Column]:
+    """The column of each check of a result."""
+    rows: dict[str, list[tuple[str, int, float, int]]] = {}
+    odd: dict[str, int] = {}
+    found = db.execute(
+        "SELECT measure, item, place, value, judged FROM outcomes"
+        " WHERE result = ? AND value IS NOT NULL ORDER BY place",
+        (result,),
+    )
+    for check, item, place, value, judged in found:
+        if math.isfinite(value):
+            rows.setdefault(check, []).append((item, place, value, judged))
+        else:
+            odd[check] = odd.get(check, 0) + 1
+    return {check: _column(each, odd.get(check, 0)) for check, each in rows.items()}
+
+
+def details(
+    db: sqlite3.Connection, result: int, places: Sequence[int]
+) -> dict[int, tuple[dict[str, str], dict[str, Any]]]:
+    """Groups and detail of some outcomes of a result, by place."""
+    found = {}
+    for place in places:
+        row = db.execute(
+            "SELECT groups, detail FROM outcomes WHERE result = ? AND place = ?", (result, place)
+        ).fetchone()
+        found[place] = (json.loads(row[0]), json.loads(row[1]))
+    return found
+
+
+def _column(rows: Sequence[tuple[str, int, float, int]], odd: int) -> Column:
+    items, places, values, judged = zip(*rows, strict=True)
+    return Column(all(judged), items, _keys(items), places, np.asarray(values, np.float64), odd)
+
+
+def _keys(items: tuple[str, ...]) -> tuple[str, ...]:
+    """The items, from their second coming on with a number."""
+    if len(set(items)) == len(items):
+        return items
+    times: dict[str, int] = {}
+    keys = []
+    for item in items:
+        times[item] = times.get(item, 0) + 1
+        keys.append(item if times[item] == 1 else f"{item}\0{times[item]}")
+    return tuple(keys)

@@ -1,0 +1,210 @@
+"""Learning curves: the values of checkpoints of a model over its training steps.
+
+The step of a run is read from what its model is called: the `@revision` in the command (`@step1000`), a field of the
+signature, or the model's own name (`checkpoint-1000`). Runs of one model at one step, such as seeds, are one point.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import pairwise
+
+from wug.errors import InputError, UnknownName
+from wug.runs._shared import find_runs
+from wug.runs.store import Run, Store
+from wug.stats import over_runs
+from wug.types import Estimate, Result
+
+_UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
+_AMOUNT = r"[-_=.]?(\d+(?:\.\d+)?)([kKmMbB]?)(?![a-zA-Z0-9])"
+_STEP = re.compile(
+    rf"(?:global_?step|step|checkpoint|chck|ckpt|iter(?:ation)?|epoch|ep|tokens){_AMOUNT}", re.IGNORECASE
+)
+_NUMBER = re.compile(r"^(\d+(?:\.\d+)?)([kKmMbB]?)$")
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A value at a training step."""
+
+    step: float
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    """Items; where several runs are one point, runs."""
+    method: str | None
+    """Of the interval; `sd` or `sd of shares` for one standard deviation between runs."""
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One check of one suite over the training of one model."""
+
+    suite: str
+    kind: str
+    check: str
+    reading: str
+    series: str
+    """The model, without its step."""
+    share: bool
+    points: tuple[CurvePoint, ...]
+    """In the order of their steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """All curves of some runs."""
+
+    curves: tuple[Curve, ...]
+    signatures: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def learning_curves(
+    store: Store,
+    numbers: Sequence[int],
+    *,
+    suites: Sequence[str] = (),
+    checks: Sequence[str] = (),
+    steps: Sequence[float] | None = None,
+) -> Curves:
+    """The curves of these runs, in the order of their suites and checks; `steps` are theirs where names do not tell."""
+    runs = find_runs(store, numbers)
+    if len(runs) < 2:
+        raise InputError("a learning curve needs two runs at least: wug compare --curve 1 2 3")
+    placed = _steps(store, runs, steps)
+    found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
+    results = {run.id: _complete(store, run) for run in runs}
+    every = [result for own in results.values() for result in own]
+    for pattern in suites:
+        if not any(fnmatchcase(result.suite, pattern) for result in every):
+            raise UnknownName("suite", pattern, {result.suite for result in every})
+    for run, (step, series) in zip(runs, placed, strict=True):
+        for result in results[run.id]:
+            for estimate in _wanted(result, suites, checks):
+                key = (_mark(result), estimate.check, series, result.kind)
+                found.setdefault(key, {}).setdefault(step, []).append((run.id, result, estimate))
+    curves = tuple(curve for key, points in found.items() if (curve := _curve(key, points)))
+    if not curves:
+        raise InputError("no check of any suite was asked of two steps of one model, so there is no curve to draw")
+    single = len(found) - len(curves)
+    warnings = [f"{single} check{'s' * (single != 1)} left out: asked at one step only"] if single else []
+    return Curves(curves, tuple(dict.fromkeys(result.signature for result in every)), (*warnings, *_versions(every)))
+
+
+def step_of(name: str) -> float | None:
+    """The training step in a name (`step1000`, `checkpoint-2k`, `epoch_3`), or None."""
+    match = _STEP.search(name) or _NUMBER.match(name)
+    return None if match is None else float(match[1]) * _UNITS[match[2].lower()]
+
+
+def _steps(store: Store, runs: Sequence[Run], given: Sequence[float] | None) -> list[tuple[float, str]]:
+    """The step of each run, and its model's name without it."""
+    if given is not None and len(given) != len(runs):
+        raise InputError(f"--steps has {len(given)} numbers for {len(runs)} runs")
+    placed = []
+    for place, run in enumerate(runs):
+        names = list(_names(store, run))
+        step = given[place] if given else next((step for name in names if (step := step_of(name)) is not None), None)
+        if step is None:
+            raise InputError(
+                f"the training step of run {run.id} ({run.model}) cannot be told from its name. "
+                f"Say the step of each run, in their order: --steps {','.join(str(1000 * n) for n in range(len(runs)))}"
+            )
+        placed.append((step, _series(run.model)))
+    return placed
+
+
+def _names(store: Store, run: Run) -> Iterator[str]:
+    """Where a step may be written, the surest first: revision, signature, model."""
+    words = _models(run.command)
+    name = _bare(run.model)
+    fitting = [word for word in words if name.rpartition("/")[2] in word] or words
+    if fitting:
+        # Several revisions of one model in one command have runs one after the other.
+        same = sorted(r.id for r in store.runs() if r.command == run.command and _bare(r.model) == name)
+        word = fitting[same.index(run.id) % len(fitting)]
+        yield word.partition("?")[0].rpartition("@")[2] if "@" in word else word
+    for result in store.results(run.id, outcomes=False)[:1]:
+        fields = dict(field.partition(":")[::2] for field in result.signature.split("|"))
+        yield from (fields[key] for key in ("step", "revision", "checkpoint") if key in fields)
+    yield name
+
+
+def _models(command: str) -> list[str]:
+    """The models that a command names."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    after = [word for option, word in pairwise(words) if option == "--model"]
+    return after + [word.partition("=")[2] for word in words if word.startswith("--model=")]
+
+
+def _bare(model: str) -> str:
+    """A model's name without kind and fingerprint."""
+    return model.partition("/")[2].rpartition("@")[0] or model
+
+
+def _series(model: str) -> str:
+    """A model's name without step and fingerprint."""
+    name = model.rpartition("@")[0] or model
+    return _STEP.sub("", name).rstrip("-_/@.") or name
+
+
+def _complete(store: Store, run: Run) -> list[Result]:
+    return [result for result in store.results(run.id, outcomes=False) if result.status == "complete"]
+
+
+def _wanted(result: Result, suites: Sequence[str], checks: Sequence[str]) -> Iterator[Estimate]:
+    """The estimates over all items of the suites and checks that are asked for."""
+    if suites and not any(fnmatchcase(result.suite, pattern) for pattern in suites):
+        return
+    whole = [estimate for estimate in result.estimates if estimate.group == "all"]
+    if checks:
+        yield from (e for e in whole if any(fnmatchcase(e.check, pattern) for pattern in checks))
+        return
+    headlines: Iterable[str] = result.meta.get("headlines") or [estimate.check for estimate in whole]
+    single = sum(estimate.check.startswith("prediction_") for estimate in whole) == 1
+    yield from (e for e in whole if e.check in headlines and not (single and e.check == "all_predictions"))
+
+
+def _mark(result: Result) -> str:
+    """Name and checksum of the suite."""
+    return next(
+        (field.removeprefix("suite:") for field in result.signature.split("|") if field.startswith("suite:")),
+        result.suite,
+    )
+
+
+def _curve(
+    key: tuple[str, str, str, str], points: Mapping[float, Sequence[tuple[int, Result, Estimate]]]
+) -> Curve | None:
+    """The curve through some points; None through one."""
+    if len(points) < 2:
+        return None
+    _, check, series, kind = key
+    result = next(iter(points.values()))[0][1]
+    made = []
+    for step, own in sorted(points.items()):
+        numbers = tuple(run for run, _, _ in own)
+        (e,) = over_runs([[estimate] for _, _, estimate in own]) if len(own) > 1 else [own[0][2]]
+        made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
+    methods = [point.method or "" for point in made]
+    share = any(m in ("wilson", "clopper-pearson") or m.endswith("of shares") for m in methods)
+    return Curve(result.suite, kind, check, result.descriptions.get(check, ""), series, share, tuple(made))
+
+
+def _versions(results: Sequence[Result]) -> Iterator[str]:
+    marks: dict[str, set[str]] = {}
+    for result in results:
+        marks.setdefault(result.suite, set()).add(_mark(result))
+    for suite, found in marks.items():
+        if len(found) > 1:
+            yield f"suite {suite} is not the same in all runs ({', '.join(sorted(found))}): each version has its curve"

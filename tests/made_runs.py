@@ -1,0 +1,54 @@
+"""Runs made of given values, kept in a store as if models had been asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wug.runs.store import Store
+from wug.stats import estimates
+from wug.types import Outcome, Result, Value
+
+Values = Mapping[str, Sequence[Value]]
+"""The values of each check, item by item."""
+
+
+def outcomes(values: Values, items: Sequence[str] | None = None, **detail: Any) -> list[Outcome]:
+    """An outcome for each value; items are numbered from 1 where they have no names."""
+    longest = max(map(len, values.values()))
+    names = items or [str(number + 1) for number in range(longest)]
+    return [
+        Outcome(names[place], check, column[place], {}, {"sentence": f"sentence {names[place]}", **detail})
+        for place in range(longest)
+        for check, column in values.items()
+        if place < len(column)
+    ]
+
+
+def result(suite: str, model: str, rows: Sequence[Outcome], *, mark: str = "1f3a", **changes: Any) -> Result:
+    """A result made of outcomes; `options` are fields of the signature."""
+    options = "".join(f"|{key}:{value}" for key, value in changes.pop("options", {"unit": "bits"}).items())
+    fields: dict[str, Any] = {
+        "suite": suite,
+        "kind": "pairs",
+        "model": model,
+        "status": "complete",
+        "signature": f"wug:0|suite:{suite}@{mark}|model:{model}{options}",
+        "n": len({row.item for row in rows}),
+        "estimates": tuple(estimates(rows)),
+        "outcomes": tuple(rows),
+    }
+    return Result(**{**fields, **changes})
+
+
+def keep(path: Path, *results: Result, status: str = "complete", command: str = "wug run x") -> int:
+    """The number of a new run with these results."""
+    store = Store(path)
+    number = store.begin(f"{len(store.runs())}", results[0].model if results else "causal/x@1", command)
+    for one in results:
+        store.add(number, one)
+    if status != "running":
+        store.finish(number, status)  # type: ignore[arg-type]
+    store.close()
+    return number

@@ -1,0 +1,212 @@
+"""Tests of paired differences against scipy's and statsmodels' own, and against values worked by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wug.stats_paired import DRAWS, bca_interval, flip_signs, holm, mcnemar, t_interval, tango
+
+counts = st.integers(0, 60)
+
+
+def draws(n: int, seed: int = 0, shift: float = 0.3) -> np.ndarray:
+    return np.random.default_rng(seed).normal(shift, 1.0, n)
+
+
+@given(counts, counts)
+def test_mcnemars_test_equals_statsmodels(only_first: int, only_second: int) -> None:
+    from statsmodels.stats.contingency_tables import mcnemar as theirs
+
+    expected = 1.0 if only_first == only_second else theirs([[5, only_first], [only_second, 9]], exact=True).pvalue
+    assert mcnemar(only_first, only_second).p == pytest.approx(expected, abs=1e-12)
+
+
+def test_mcnemars_test_of_1_against_5() -> None:
+    """Of 6 items that one alone has right, 1 or fewer on one side: 2 · (1 + 6) / 2⁶."""
+    assert mcnemar(1, 5).p == pytest.approx(14 / 64)
+
+
+def test_nothing_to_tell_apart_has_p_1() -> None:
+    assert mcnemar(0, 0).p == 1.0
+    assert flip_signs(np.zeros(7)).p == 1.0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_holms_correction_equals_statsmodels(ps: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    assert holm(ps) == pytest.approx(multipletests(ps, method="holm")[1].tolist(), abs=1e-12)
+
+
+def test_holms_correction_of_three() -> None:
+    """0.01 · 3, then 0.03 · 2, then 0.04 · 1, which may not be below the one before."""
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats(-5, 5).map(lambda value: round(value, 2)), min_size=2, max_size=11))
+def test_all_sign_flips_equal_scipys_exact_permutation_test(values: list[float]) -> None:
+    from scipy.stats import permutation_test
+
+    def mean(sample: np.ndarray, axis: int = -1) -> np.ndarray:
+        return sample.mean(axis=axis)
+
+    theirs = permutation_test((np.array(values),), mean, permutation_type="samples", n_resamples=np.inf)
+    found = flip_signs(np.array(values))
+    assert found.method == "exact permutation"
+    assert found.p == pytest.approx(min(1.0, theirs.pvalue), abs=1e-12)
+
+
+def test_sign_flips_of_three_that_all_point_one_way() -> None:
+    assert flip_signs(np.array([1.0, 2.0, 4.0])).p == 2 / 8
+
+
+@pytest.mark.parametrize("values", [draws(60), np.random.default_rng(4).integers(-2, 4, 400).astype(float)])
+def test_drawn_signs_come_near_scipys(values: np.ndarray) -> None:
+    from scipy.stats import permutation_test
+
+    def mean(sample: np.ndarray, axis: int = -1) -> np.ndarray:
+        return sample.mean(axis=axis)
+
+    small = 0.25 * values + 0.75 * (values - values.mean())
+    theirs = permutation_test((small,), mean, permutation_type="samples", n_resamples=DRAWS, vectorized=True, rng=1)
+    found = flip_signs(small)
+    assert found.method == f"permutation ({DRAWS:,} draws)"
+    assert found.p == pytest.approx(theirs.pvalue, abs=4 * math.sqrt(0.25 / DRAWS))
+    assert flip_signs(small) == found  # seeded
+
+
+def test_drawn_signs_are_never_impossible() -> None:
+    assert flip_signs(np.full(400, 1.0)).p == 1 / (DRAWS + 1)
+
+
+def test_very_many_differences_have_the_normal_limit_which_is_students() -> None:
+    from scipy.stats import ttest_1samp
+
+    values = draws(40_000, shift=0.01)
+    found = flip_signs(values)
+    assert found.method == "permutation (normal limit)"
+    assert found.p == pytest.approx(ttest_1samp(values, 0).pvalue, rel=1e-2)
+
+
+def test_a_sum_that_is_nothing_but_rounding_tells_nothing_apart() -> None:
+    values = np.array([1 / 3, 1 / 3, 1 / 3, -1.0])
+    assert values.sum() == 0 or flip_signs(values).p == 1.0
+    assert flip_signs(np.array([0.1, 0.2, -0.3])).p == 1.0
+
+
+def test_tangos_interval_of_the_contact_lenses() -> None:
+    """Tango 1998, §6: of 44, both right 43, one only right by the first: 90 % from -0.096 to 0.037."""
+    found = tango(1, 0, 44, confidence=0.9)
+    assert (round(found.low, 3), round(found.high, 3)) == (-0.096, 0.037)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(1, 60))
+def test_the_ends_of_tangos_interval_are_where_the_score_test_just_rejects(b: int, c: int, rest: int) -> None:
+    """The nuisance parameter is found here by maximising the likelihood, not by Tango's formula."""
+    from scipy.optimize import minimize_scalar
+
+    n = b + c + rest
+    found = tango(b, c, n)
+    for end, z in ((found.low, 1.959964), (found.high, -1.959964)):
+
+        def loss(p: float, end: float = end) -> float:  # p: only the first right, so p + end: only the second
+            parts = ((b, p), (c, p + end), (rest, 1 - 2 * p - end))
+            return -sum(count * math.log(max(share, 1e-300)) for count, share in parts if count)
+
+        low, high = max(0.0, -end), (1 - end) / 2
+        p = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12}).x
+        score = (c - b - n * end) / math.sqrt(n * (2 * p + end - end**2))
+        assert score == pytest.approx(z, abs=2e-3)
+
+
+@given(counts, counts, st.integers(1, 100))
+def test_tangos_interval_turns_with_the_sides_and_stays_in_range(b: int, c: int, rest: int) -> None:
+    here, there = tango(b, c, b + c + rest), tango(c, b, b + c + rest)
+    assert (here.low, here.high) == pytest.approx((-there.high, -there.low), abs=1e-9)
+    assert -1 <= here.low < (c - b) / (b + c + rest) < here.high <= 1
+
+
+@pytest.mark.parametrize(("b", "c"), [(0, 8), (8, 0)])
+def test_tangos_interval_of_models_that_differ_everywhere(b: int, c: int) -> None:
+    found = tango(b, c, 8)
+    assert 1.0 in (abs(found.low), abs(found.high))
+    assert found.high - found.low < 1
+
+
+def test_the_t_interval_equals_scipys_where_each_item_has_one_outcome() -> None:
+    from scipy.stats import ttest_1samp
+
+    values = draws(25)
+    theirs = ttest_1samp(values, 0).confidence_interval()
+    found = t_interval(values, np.ones(25))
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_the_t_interval_by_items_equals_the_sandwich_of_statsmodels() -> None:
+    """A mean with cluster-robust errors is a regression on a constant; its factor for few clusters is G / (G - 1)."""
+    from scipy.stats import t as student
+    from statsmodels.api import OLS
+
+    rng = np.random.default_rng(2)
+    sizes = rng.integers(1, 5, 30)
+    item = np.repeat(np.arange(30), sizes)
+    values = rng.normal(0.2, 1, len(item)) + rng.normal(0, 1, 30)[item]
+    fit = OLS(values, np.ones(len(item))).fit(
+        cov_type="cluster", cov_kwds={"groups": item, "use_correction": False, "df_correction": True}
+    )
+    half = student.ppf(0.975, 29) * fit.bse[0] * math.sqrt(30 / 29)
+    found = t_interval(np.bincount(item, weights=values), sizes.astype(float))
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((fit.params[0] - half, fit.params[0] + half), abs=1e-12)
+
+
+def test_the_bca_interval_equals_scipys() -> None:
+    from scipy.stats import bootstrap
+
+    values = draws(40)
+    theirs = bootstrap((values,), np.mean, n_resamples=DRAWS, method="BCa", rng=np.random.default_rng(5))
+    found = bca_interval(values, np.ones(40), seed=5)
+    assert found is not None
+    expected = (theirs.confidence_interval.low, theirs.confidence_interval.high)
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_bca_interval_by_items_equals_scipys_of_the_ratio() -> None:
+    from scipy.stats import bootstrap
+
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1, 4, 30).astype(float)
+    sums = rng.normal(0, 1, 30) * sizes
+
+    def ratio(above: np.ndarray, below: np.ndarray) -> float:
+        return float(above.sum() / below.sum())
+
+    theirs = bootstrap(
+        (sums, sizes),
+        ratio,
+        n_resamples=DRAWS,
+        paired=True,
+        vectorized=False,
+        method="BCa",
+        rng=np.random.default_rng(0),
+    )
+    found = bca_interval(sums, sizes)
+    assert found is not None
+    expected = (theirs.confidence_interval.low, theirs.confidence_interval.high)
+    assert (found.low, found.high) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.0, 0.0], [2.0, 2.0], [1.0]])
+def test_differences_that_do_not_vary_have_no_interval(values: Sequence[float]) -> None:
+    ones = np.ones(len(values))
+    assert t_interval(np.array(values), ones) is None
+    assert bca_interval(np.array(values), ones) is None
