@@ -9,7 +9,7 @@ import os
 import tempfile
 import zlib
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
 from wug.errors import InputError
 
@@ -92,9 +92,9 @@ def write_text(path: Path, text: str) -> None:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
 
 
-def _decompressed(raw: IO[bytes]) -> IO[bytes]:
+def _decompressed(raw: BinaryIO) -> BinaryIO:
     magic = raw.read(6)
     raw.seek(0)
     if magic.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=raw)
-    return lzma.LZMAFile(raw) if magic == b"\xfd7zXZ\x00" else raw
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    return cast(BinaryIO, lzma.LZMAFile(raw)) if magic == b"\xfd7zXZ\x00" else raw

@@ -6,6 +6,7 @@ of batch, a step with its backward pass and its optimiser is a single launch.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 from wug.train.lesson import Batch, Lesson
 from wug.train.optimiser import Optimiser
 from wug.train.recipe import Recipe
+
+log = logging.getLogger("wug")
 
 REHEARSALS = 3
 """Plain steps with a shape before it is recorded: libraries choose their kernels and torch compiles in them."""
@@ -43,7 +46,11 @@ class Steps:
             if self._rehearsed.get(shape, 0) < REHEARSALS:
                 self._rehearsed[shape] = self._rehearsed.get(shape, 0) + 1
                 return self._rehearse(batch)
-            self._recorded[shape] = self._record(batch)
+            recorded = self._record(batch)
+            if recorded is None:
+                self._records = False
+                return self._step(batch)
+            self._recorded[shape] = recorded
         graph, inputs, loss = self._recorded[shape]
         for name, tensor in batch.items():
             inputs[name].copy_(tensor, non_blocking=True)
@@ -73,11 +80,17 @@ class Steps:
         torch.cuda.current_stream().wait_stream(aside)
         return loss
 
-    def _record(self, batch: Batch) -> tuple[Any, Mapping[str, Any], Any]:
+    def _record(self, batch: Batch) -> tuple[Any, Mapping[str, Any], Any] | None:
+        """A recorded step, what it reads and where its loss stands; None where the model cannot be recorded."""
         import torch
 
         inputs = {name: tensor.clone() for name, tensor in batch.items()}
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            loss = self._step(inputs)
+        try:
+            with torch.cuda.graph(graph):
+                loss = self._step(inputs)
+        except RuntimeError as error:
+            log.warning("the steps of this model cannot be recorded (%s): slower", str(error).split("\n")[0])
+            self._optimiser.clear()
+            return None
         return graph, inputs, loss

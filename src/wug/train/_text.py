@@ -66,7 +66,9 @@ def save_model(model: Any, tokenizer: Any, folder: Path, dtype: str) -> None:
 
     logging.disable_progress_bar()
     kind = getattr(torch, dtype)
-    weights = {name: tensor.to(kind) for name, tensor in model.state_dict().items()}
+    # Tied weights are one tensor, and must stay one, so that they are written once.
+    copies: dict[int, Any] = {}
+    weights = {n: copies.setdefault(t.data_ptr(), t.to(kind)) for n, t in model.state_dict().items()}
     before = model.config.dtype
     model.config.dtype = kind
     model.save_pretrained(folder, state_dict=weights)

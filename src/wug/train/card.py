@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wug import __version__
 from wug.files import write_text
 from wug.train.checkpoint import Standing
 from wug.train.recipe import Recipe
@@ -13,7 +12,15 @@ LAST = 50
 
 
 def write_card(
-    folder: Path, recipe: Recipe, standing: Standing, *, command: str, about: str, parameters: int, device: str
+    folder: Path,
+    recipe: Recipe,
+    standing: Standing,
+    *,
+    command: str,
+    about: str,
+    parameters: int,
+    device: str,
+    version: str,
 ) -> None:
     """Write README.md beside the weights, unless somebody wrote one already."""
     import torch
@@ -34,7 +41,7 @@ def write_card(
         "seed": str(recipe.seed),
         "loss at the end": f"{sum(last) / len(last):.4f} nats a token, the mean of {len(last)} steps",
         "time": f"{standing.seconds:,.0f} s on {where}",
-        "versions": f"wug {__version__}, torch {torch.__version__}, transformers {transformers.__version__}",
+        "versions": f"wug {version}, torch {torch.__version__}, transformers {transformers.__version__}",
     }
     table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     write_text(path, f"# {folder.name}\n\n```\n{command}\n```\n\n| | |\n|---|---|\n{table}\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,13 +46,10 @@ class LSTMLesson(TextLesson):
         model = torch.nn.Module()
         model.encoder = torch.nn.Embedding(len(words.names), shape.width)
         torch.nn.init.uniform_(model.encoder.weight, -SPREAD, SPREAD)
-        model.rnn = torch.nn.LSTM(
-            shape.width,
-            shape.inner,
-            num_layers=shape.layers,
-            dropout=shape.dropout if shape.layers > 1 else 0.0,
-            proj_size=projection,
-            batch_first=True,
+        # Layer by layer: the dropout inside a torch LSTM does not follow the seed of the step on every device.
+        model.layers = torch.nn.ModuleList(
+            torch.nn.LSTM(shape.width if projection or not n else shape.inner, shape.inner, proj_size=projection)
+            for n in range(shape.layers)
         )
         model.decoder = torch.nn.Linear(shape.width, len(words.names))
         torch.nn.init.zeros_(model.decoder.bias)
@@ -63,15 +62,18 @@ class LSTMLesson(TextLesson):
 
         words = self.rows_of(batch["starts"], self.rows.length + 1)
         chance, learning = self._shape.dropout, self.model.training
-        read = dropout(self.model.encoder(words[:, :-1]), chance, learning)
-        states = dropout(self.model.rnn(read)[0], chance, learning)
-        return cross_entropy(self.model.decoder(states).flatten(0, 1).float(), words[:, 1:].flatten())
+        states = dropout(self.model.encoder(words[:, :-1].T), chance, learning)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="LSTM with projections is not supported with oneDNN")
+            for layer in self.model.layers:
+                states = dropout(layer(states)[0], chance, learning)
+        return cross_entropy(self.model.decoder(states).flatten(0, 1).float(), words[:, 1:].T.flatten())
 
     def save(self, folder: Path, dtype: str) -> None:
         """In the layout of wug's word LSTMs."""
         import torch
 
-        state = {name: tensor.to(getattr(torch, dtype)) for name, tensor in self.model.state_dict().items()}
+        state = {_name(name): tensor.to(getattr(torch, dtype)) for name, tensor in self.model.state_dict().items()}
         shape = self._shape
         config = {
             "kind": "LSTM",
@@ -84,3 +86,8 @@ class LSTMLesson(TextLesson):
             "words": self._words.mode,
         }
         save_word_lstm(folder, state, config, self._words.names)
+
+
+def _name(own: str) -> str:
+    """A tensor's name in one LSTM of several layers: `layers.1.weight_ih_l0` is `rnn.weight_ih_l1`."""
+    return re.sub(r"^layers\.(\d+)\.(\w+)_l0$", r"rnn.\2_l\1", own)

@@ -19,6 +19,8 @@ DISTANCES, FARTHEST = 128, 256
 T5 has 32 and 128, which blurs distances beyond 8: too coarse for languages in which words are copied.
 """
 NOT_ASKED = -100
+UNSEEN = -1e9
+"""Added to the attention of what is not to be seen."""
 
 
 def vocabulary_of(examples: Examples) -> list[str]:
@@ -72,9 +74,21 @@ class Seq2SeqLesson:
 
     def loss(self, batch: Batch) -> Any:
         """Nats a word."""
+        import torch
+
         sources, targets = batch["sources"], batch["targets"]
         wanted = targets.masked_fill(targets == 0, NOT_ASKED)
-        return self.model(input_ids=sources, attention_mask=(sources != 0).long(), labels=wanted, use_cache=False).loss
+        # Masks in full: of a shorter one transformers would look at the content, which no recorded step can do.
+        padding = torch.zeros(sources.shape, device=sources.device).masked_fill(sources == 0, UNSEEN)
+        length = targets.shape[1]
+        later = torch.full((length, length), UNSEEN, device=targets.device).triu(1)
+        return self.model(
+            input_ids=sources,
+            attention_mask=padding[:, None, None],
+            decoder_attention_mask=later.expand(len(targets), 1, -1, -1),
+            labels=wanted,
+            use_cache=False,
+        ).loss
 
     def save(self, folder: Path, dtype: str) -> None:
         """In the Hugging Face layout."""

@@ -179,6 +179,7 @@ def finished(given: Mapping[str, Any]) -> bool:
 
 def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[str, Any], card: str) -> None:
     """Train, test after epochs, save, and say what was made."""
+    from wug import __version__
     from wug.runs.opening import open_suites
     from wug.train.card import write_card
     from wug.train.checkpoint import Checkpoint
@@ -203,7 +204,16 @@ def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[
     with _teller() as tell:
         standing = learn(lesson, recipe, folder, habits=habits, tell=tell, judge=judge)
     lesson.save(folder, given["dtype"])
-    write_card(folder, recipe, standing, command=common.command_line(), about=card, parameters=size, device=device)
+    write_card(
+        folder,
+        recipe,
+        standing,
+        command=common.command_line(),
+        about=card,
+        parameters=size,
+        device=device,
+        version=__version__,
+    )
     checkpoint.finish()
     _report(folder, standing)
 

@@ -35,6 +35,7 @@ def command(source: Path, **given: Any) -> None:
     from wug.train.seq2seq import Seq2SeqLesson
     from wug.train.shape import Shape
 
+    given["compiled"] = bool(given["compiled"])  # a recorded step is as fast, without minutes of compiling every shape
     examples = read_examples(source)
     device = options.device_of(given)
     shape = Shape(given["layers"], given["width"], given["heads"], given["inner"], given["dropout"])

@@ -1,0 +1,90 @@
+"""The training loop: it goes on where it was, and ends with the curve of an unbroken training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from wug.errors import ModelError
+from wug.train.checkpoint import Checkpoint
+from wug.train.examples import Examples
+from wug.train.lesson import Lesson
+from wug.train.loop import Habits, Telling, train
+from wug.train.recipe import Recipe
+from wug.train.seq2seq import Seq2SeqLesson
+from wug.train.shape import Shape
+
+EXAMPLES = Examples(tuple(f"copy a{n} b{n % 3}" for n in range(24)), tuple(f"a{n} b{n % 3}" for n in range(24)))
+SHAPE = Shape(layers=1, width=16, heads=2, inner=16, dropout=0.1)
+
+
+def lesson(seed: int = 0) -> Lesson:
+    torch.manual_seed(seed)
+    return Seq2SeqLesson(EXAMPLES, SHAPE, batch=8, seed=seed, device="cpu")
+
+
+def recipe(steps: int = 12, **more: object) -> Recipe:
+    return Recipe(**{"steps": steps, "batch": 8, "rate": 1e-2, "warmup": 2, **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+@pytest.mark.parametrize("stop", [1, 5, 9])
+def test_a_broken_training_goes_on_as_if_nothing_had_happened(tmp_path: Path, optimiser: str, stop: int) -> None:
+    asked = recipe(optimiser=optimiser)
+    whole = train(lesson(), asked, tmp_path / "whole")
+
+    def interrupt(telling: Telling) -> None:
+        if telling.step > stop:
+            raise KeyboardInterrupt
+
+    habits = Habits(checkpoint_every=stop)
+    with pytest.raises(KeyboardInterrupt):
+        train(lesson(), asked, tmp_path / "broken", habits=habits, tell=interrupt)
+    assert (tmp_path / "broken" / "training" / "checkpoint.pt").exists()
+    ended = train(lesson(), asked, tmp_path / "broken", habits=habits)
+    np.testing.assert_allclose(ended.losses, whole.losses, rtol=0, atol=1e-6)
+    assert len(ended.losses) == 12
+
+
+def test_the_loss_falls(tmp_path: Path) -> None:
+    losses = train(lesson(), recipe(60), tmp_path, habits=Habits(0, 0, keep_checkpoint=False)).losses
+    assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
+
+
+def test_patience_ends_a_training_that_gets_no_better(tmp_path: Path) -> None:
+    judged: list[int] = []
+
+    def judge(epoch: int, step: int) -> float:
+        judged.append(epoch)
+        return [0.1, 0.5, 0.4, 0.3, 0.9][epoch - 1]
+
+    standing = train(lesson(), recipe(15), tmp_path, habits=Habits(patience=1), judge=judge)
+    assert judged == [1, 2, 3, 4]
+    assert standing.step == 8
+    again = train(lesson(), recipe(15), tmp_path, habits=Habits(patience=1), judge=judge)
+    assert again.step == 8
+
+
+def test_a_folder_of_another_training_is_refused(tmp_path: Path) -> None:
+    Checkpoint(tmp_path).begin(recipe(), {"kind": "seq2seq"})
+    Checkpoint(tmp_path).begin(recipe(), {"kind": "seq2seq"})
+    with pytest.raises(ModelError, match="seed = 0, and now it is 7"):
+        Checkpoint(tmp_path).begin(recipe(seed=7), {"kind": "seq2seq"})
+
+
+def test_a_loss_that_is_no_number_is_said(tmp_path: Path) -> None:
+    taught = lesson()
+    with torch.no_grad():
+        next(iter(taught.model.parameters())).fill_(float("nan"))
+    with pytest.raises(ModelError, match="lower --rate"):
+        train(taught, recipe(), tmp_path)
+
+
+def test_the_rate_rises_and_falls() -> None:
+    rates = [recipe(100, warmup=10).rate_at(step) for step in range(100)]
+    assert rates[0] == pytest.approx(1e-3)
+    assert max(rates) == rates[10] == pytest.approx(1e-2)
+    assert rates[-1] == pytest.approx(1e-4, rel=0.05)

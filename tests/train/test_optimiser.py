@@ -1,0 +1,33 @@
+"""Muon's iteration, and who is moved by which optimiser."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from wug.train.optimiser import Optimiser, orthogonal
+from wug.train.recipe import Recipe
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 5), (2, 5, 8), (1, 6, 6)])
+def test_singular_values_come_near_one(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
+    assert values.max() < 1.3
+    assert values.min() > 0.3
+
+
+def test_muon_moves_the_matrices_of_layers_by_the_size_of_an_adam_step() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Embedding(7, 32), torch.nn.Linear(32, 64))
+    optimiser = Optimiser(model, Recipe(steps=1, batch=1, rate=0.01, warmup=0, optimiser="muon", weight_decay=0.0))
+    before = [p.detach().clone() for p in model.parameters()]
+    model(torch.tensor([1, 2])).square().sum().backward()
+    optimiser.set_rate(0.01)
+    optimiser.step()
+    moved = [(p - q).detach() for p, q in zip(model.parameters(), before, strict=True)]
+    assert moved[0][[0, 3, 4, 5, 6]].abs().max() == 0  # embeddings that were not read stay
+    assert moved[0][1].abs().max() == pytest.approx(0.01, rel=0.01)
+    # The gradient has rank 2, so of the 32 singular values two are near 1.
+    rms = moved[1].square().mean().sqrt().item()
+    assert rms == pytest.approx(0.01 * 0.2 * 64**0.5 * (2 / (32 * 64)) ** 0.5, rel=0.3)
