@@ -252,8 +252,8 @@ class Suite(Protocol):
     def __len__(self) -> int:
         """Items."""
 
-    def first(self, items: int) -> Suite:
-        """The same suite with only its first items; its options say so."""
+    def sample(self, items: int) -> Suite:
+        """The same suite with only so many of its items, spread evenly over it; its options say so."""
 
     def requests(self) -> Sequence[Request] | Sequence[str]:
         """What can be asked up front (sources, for a generator); lets a run ask many suites' at once."""

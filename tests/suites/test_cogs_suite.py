@@ -65,9 +65,9 @@ def test_an_answer_too_few_is_an_error(suite: cogs.CogsSuite) -> None:
 
 
 def test_a_suite_can_be_cut_short_and_says_so(suite: cogs.CogsSuite) -> None:
-    short = suite.first(1)
+    short = suite.sample(1)
     assert (len(short), short.options["limit"]) == (1, "1")
-    assert suite.first(5) == suite
+    assert suite.sample(5) == suite
 
 
 def test_the_signature_names_what_a_number_depends_on(suite: cogs.CogsSuite, tmp_path: Path) -> None:
@@ -91,3 +91,12 @@ def test_there_are_21_types_of_which_three_are_structural() -> None:
 
 def test_every_option_is_explained() -> None:
     assert all(text for text in cogs.OPTIONS.values())
+
+
+def test_a_sample_is_spread_over_the_types_and_keeps_its_line_numbers(tmp_path: Path) -> None:
+    lines = [f"A cat slept .\tcat ( x _ 1 ) AND sleep . agent ( x _ 2 , x _ 1 )\ttype_{n // 3}" for n in range(9)]
+    (tmp_path / "gen.tsv").write_text("\n".join(lines) + "\n")
+    (suite,) = cogs.read(tmp_path / "gen.tsv", {})
+    short = suite.sample(3)
+    assert list(short.gold.types) == ["type_0", "type_1", "type_2"]
+    assert [short.gold.number(line) for line in range(3)] == [1, 4, 7]

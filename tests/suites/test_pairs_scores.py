@@ -183,8 +183,8 @@ def test_the_questions_up_front_are_those_that_a_run_asks(tmp_path: Path) -> Non
 
 def test_the_first_pairs_of_a_suite_are_a_suite_that_says_so(tmp_path: Path) -> None:
     (suite,) = pairs.read(table(tmp_path, "a b\ta c", "a b\ta d"), {"target": "word"})
-    assert (len(suite.first(1)), dict(suite.first(1).options)["limit"]) == (1, "1")
-    assert suite.first(5) is suite
+    assert (len(suite.sample(1)), dict(suite.sample(1).options)["limit"]) == (1, "1")
+    assert suite.sample(5) is suite
 
 
 def test_the_checksum_is_of_the_pairs_and_not_of_how_they_are_scored(tmp_path: Path) -> None:

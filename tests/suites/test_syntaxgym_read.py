@@ -172,9 +172,9 @@ def test_the_checksum_changes_with_sentences_and_predictions_but_not_with_their_
 
 def test_the_first_items_are_a_suite_whose_options_say_so(suite: dict[str, Any], tmp_path: Path) -> None:
     loaded = load(suite, tmp_path)
-    assert len(loaded.first(1)) == 1
-    assert loaded.first(1).options["limit"] == "1"
-    assert loaded.first(2) == loaded
+    assert len(loaded.sample(1)) == 1
+    assert loaded.sample(1).options["limit"] == "1"
+    assert loaded.sample(2) == loaded
 
 
 # Options

@@ -23,16 +23,16 @@ def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) ->
     wug list models
     wug list runs --json
     """
-    rows = _suites(tags) if what == "suites" else _models() if what == "models" else _runs(db)
+    rows = _suites(tags) if what == "suites" else _builtin_models() if what == "models" else _runs(db)
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(rows + _kinds() if what == "models" else rows, ensure_ascii=False, indent=2))
         return
     if not rows:
         common.say({"runs": "no runs yet: wug run SUITE --model MODEL"}.get(what, f"no {what} fit"))
     _print(rows)
-    if what == "suites" and not tags:
+    if what == "models" or (what == "suites" and not tags):
         click.echo()
-        _print(_families())
+        _print(_kinds() if what == "models" else _families())
 
 
 def _print(rows: list[dict[str, object]]) -> None:
@@ -84,7 +84,26 @@ def _about(name: str, family: Path) -> str:
     return ""
 
 
-def _models() -> list[dict[str, object]]:
+def _builtin_models() -> list[dict[str, object]]:
+    from wug.runs.opening import BUILTIN_MODELS, builtin_models
+
+    return [
+        {
+            "model": name,
+            "about": _first_paragraph(folder / "README.md"),
+            "asked by default": [family for family, fitting in BUILTIN_MODELS.items() if fitting == name],
+        }
+        for name, folder in builtin_models().items()
+    ]
+
+
+def _first_paragraph(card: Path) -> str:
+    """What a card says first, below its title."""
+    paragraphs = card.read_text(encoding="utf-8").split("\n\n")
+    return paragraphs[1].strip().replace("`", "") if len(paragraphs) > 1 else ""
+
+
+def _kinds() -> list[dict[str, object]]:
     from wug import registry
 
     rows: list[dict[str, object]] = []

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     "--model",
     "models",
     multiple=True,
-    required=True,
     envvar="WUG_MODEL",
-    help="Such as causal:gpt2; repeatable.",
+    help="Such as causal:gpt2; repeatable.  [default: the built-in model that fits]",
 )
 @click.option(
     "-M",
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 )
 @click.option("--kind", help="The family, where the content does not tell.")
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first N items of each suite.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, spread evenly over it.")
 @click.option(
     "--interval",
     type=click.Choice(["wilson", "clopper-pearson"]),
@@ -89,6 +88,7 @@ def command(
     goes on where it was when the same command is given again.
 
     \b
+    wug run wug_agreement_pp                                     the built-in model that fits
     wug run number_prep.json --model causal:gpt2
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
@@ -106,15 +106,28 @@ def command(
     answers = None if no_cache else Cache(cache or common.default_cache())
     results: list[Result] = []
     saved: dict[str, int] = {}
-    for name in models:
+    for name, own in _who(models, chosen):
         known = registry.find("models", model_spec(name).kind).OPTIONS
         wanted = {**flags.model_options(given, known), **model_options}
-        results += _run(chosen, name, wanted, interval, store, answers, saved)
+        results += _run(own, name, wanted, interval, store, answers, saved)
     common.deliver(results, form, common.next_steps(saved) if saved else None)
     if given["print_word_probs"] and form == "table":
         for line in word_probabilities(results):
             click.echo(line)
     return 1 if any(result.status == "failed" for result in results) else 0
+
+
+def _who(models: Sequence[str], suites: Sequence[Suite]) -> list[tuple[str, Sequence[Suite]]]:
+    """Who is asked what: every model everything, or built-in models the suites that they fit."""
+    from wug.runs.opening import builtin_model_for
+
+    if models:
+        return [(name, suites) for name in models]
+    fitting: dict[str, list[Suite]] = {}
+    for suite in suites:
+        fitting.setdefault(builtin_model_for(suite), []).append(suite)
+    common.say(f"no --model given: asking the built-in {' and '.join(fitting)}")
+    return list(fitting.items())
 
 
 def _open(
@@ -137,7 +150,7 @@ def _open(
     if not chosen:
         known = sorted({tag for suite in found.values() for tag in suite.meta.get("tags") or ()})
         raise InputError(f"no suite has the tag {' or '.join(tags)}. Tags there: {', '.join(known) or 'none'}")
-    return [suite if limit is None else suite.first(limit) for suite in chosen]
+    return [suite if limit is None else suite.sample(limit) for suite in chosen]
 
 
 def _run(

@@ -28,6 +28,9 @@ ARCHITECTURES = {
 }
 """How the names of architectures end, and the kinds of model that they are."""
 
+BUILTIN_MODELS = {"syntaxgym": "wug-causal", "pairs": "wug-causal", "pcfgset": "wug-pcfg", "cogs": "wug-cogs"}
+"""Who is asked where the user names no model, by the family of the suite."""
+
 
 def assets() -> Path:
     """The folder of built-in material."""
@@ -43,6 +46,14 @@ def builtin_suites() -> dict[str, Path]:
 def builtin_models() -> dict[str, Path]:
     """The folders of built-in models by name."""
     return {path.parent.name: path.parent for path in sorted((assets() / "models").glob("*/config.json"))}
+
+
+def builtin_model_for(suite: Suite) -> str:
+    """The built-in model that fits a suite, or an error where the suite is of a family that has none."""
+    name = BUILTIN_MODELS.get(suite.kind)
+    if name not in builtin_models():
+        raise InputError(f"no built-in model fits the suite {suite.name}: name one with --model, such as causal:gpt2")
+    return name
 
 
 def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str | None = None) -> list[Suite]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from wug.errors import FormulaError, InputError, UnknownName
 from wug.files import checksum, read_lines
 from wug.judges.logical_form import DIALECTS, Dialect, is_well_formed, parse, recognise, violations
+from wug.suites._sample import spread
 from wug.suites.cogs._types import GENERALISATIONS
 from wug.types import Problem
 
@@ -44,6 +45,8 @@ class Gold:
     """Of the lines, whatever their ends and whether the file is gzipped."""
     limit: int | None = None
     """How many of the file's lines these are, where they are not all."""
+    chosen: tuple[int, ...] | None = None
+    """Which of the file's lines these are, where they are not all."""
     notices: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -66,12 +69,18 @@ class Gold:
             found["kind"] = known.kind
         return found
 
-    def first(self, lines: int) -> Gold:
-        """The same with only its first lines."""
+    def number(self, line: int) -> int:
+        """The number of a line in its file, counted from 1."""
+        return line + 1 if self.chosen is None else self.chosen[line] + 1
+
+    def sample(self, lines: int) -> Gold:
+        """The same with only so many of its lines, spread evenly over it."""
         if lines >= len(self):
             return self
-        sentences, forms, types = self.sentences[:lines], self.forms[:lines], self.types[:lines]
-        return replace(self, sentences=sentences, forms=forms, types=types, limit=lines)
+        kept = spread(range(len(self)), lines)
+        sentences, forms = tuple(self.sentences[n] for n in kept), tuple(self.forms[n] for n in kept)
+        types = tuple(self.types[n] for n in kept)
+        return replace(self, sentences=sentences, forms=forms, types=types, limit=lines, chosen=kept)
 
 
 def read_gold(path: Path, dialect: str | None = None) -> Gold:

@@ -74,7 +74,7 @@ class Judged:
         gold, forms = self.gold, self.predictions.forms
         for number in range(len(gold)):
             line: dict[str, Any] = {
-                "line": number + 1,
+                "line": gold.number(number),
                 "type": gold.types[number],
                 "sentence": gold.sentences[number],
                 "gold": gold.forms[number],

@@ -61,9 +61,9 @@ class CogsSuite:
     def __len__(self) -> int:
         return len(self.gold)
 
-    def first(self, items: int) -> CogsSuite:
+    def sample(self, items: int) -> CogsSuite:
         """The same suite with only its first lines."""
-        return replace(self, gold=self.gold.first(items))
+        return replace(self, gold=self.gold.sample(items))
 
     def requests(self) -> Sequence[str]:
         """The sentences, in the order of the file."""

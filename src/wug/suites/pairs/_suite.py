@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from wug.suites._sample import spread
 from wug.suites.pairs._pair import Pair, Target, same
 from wug.suites.pairs._scores import Measure, measure, word_logprobs
 from wug.suites.pairs._settings import GIVEN, Settings
@@ -48,9 +49,9 @@ class PairsSuite:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def first(self, items: int) -> PairsSuite:
-        """The same suite with only its first pairs."""
-        return self if items >= len(self.pairs) else replace(self, pairs=self.pairs[:items], limit=items)
+    def sample(self, items: int) -> PairsSuite:
+        """The same suite with only so many of its pairs, spread evenly over it."""
+        return self if items >= len(self.pairs) else replace(self, pairs=spread(self.pairs, items), limit=items)
 
     def requests(self) -> Sequence[Request]:
         """Both sentences of each pair, in the order of the file."""

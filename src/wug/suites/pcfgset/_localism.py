@@ -15,6 +15,7 @@ from typing import Any, Literal
 from wug.errors import InputError
 from wug.files import checksum
 from wug.judges.pcfg import Expression, SourceFault, Symbols, apply, parse
+from wug.suites._sample import spread
 from wug.suites.pcfgset._ask import Answered, ask, empty_answers
 from wug.suites.pcfgset._layout import name_of_answers
 from wug.suites.pcfgset._lines import squeeze
@@ -91,10 +92,10 @@ class Localism:
     def __len__(self) -> int:
         return len(self.samples)
 
-    def first(self, items: int) -> Localism:
-        """The same with only its first items."""
+    def sample(self, items: int) -> Localism:
+        """The same with only so many of its items, spread evenly over it."""
         options = {**self.options, "limit": str(items)}
-        return replace(self, samples=self.samples[:items], options=options)
+        return replace(self, samples=spread(self.samples, items), options=options)
 
     def requests(self) -> Sequence[str]:
         """What depends on no answer: the whole sources, and the steps that have plain strings only."""

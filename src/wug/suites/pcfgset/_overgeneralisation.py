@@ -11,6 +11,7 @@ from typing import Any, Literal
 from wug.errors import InputError
 from wug.files import checksum
 from wug.judges.pcfg import exceptional, exceptions, meaning
+from wug.suites._sample import spread
 from wug.suites.pcfgset._ask import Answered, ask, empty_answers
 from wug.suites.pcfgset._layout import name_of_answers, ratio_name, stem
 from wug.suites.pcfgset._lines import Line, at, read_pair, refuse
@@ -70,10 +71,10 @@ class Overgeneralisation:
     def __len__(self) -> int:
         return len(self.exceptions)
 
-    def first(self, items: int) -> Overgeneralisation:
-        """The same with only its first items."""
+    def sample(self, items: int) -> Overgeneralisation:
+        """The same with only so many of its items, spread evenly over it."""
         options = {**self.options, "limit": str(items)}
-        return replace(self, exceptions=self.exceptions[:items], options=options)
+        return replace(self, exceptions=spread(self.exceptions, items), options=options)
 
     def requests(self) -> Sequence[str]:
         """Every source."""
@@ -110,9 +111,9 @@ class Profile:
     def __len__(self) -> int:
         return len(self.epochs)
 
-    def first(self, items: int) -> Profile:
-        """The same with only its first epochs."""
-        return replace(self, epochs=self.epochs[:items], options={**self.options, "limit": str(items)})
+    def sample(self, items: int) -> Profile:
+        """The same with only so many of its epochs, spread evenly over it."""
+        return replace(self, epochs=spread(self.epochs, items), options={**self.options, "limit": str(items)})
 
     def requests(self) -> Sequence[str]:
         """Nothing."""

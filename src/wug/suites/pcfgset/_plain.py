@@ -13,6 +13,7 @@ from wug.errors import InputError
 from wug.files import checksum, read_lines
 from wug.judges.pcfg import HELD_OUT, SourceFault, pairs, parse
 from wug.stats import estimate
+from wug.suites._sample import spread
 from wug.suites.pcfgset._ask import Answered, ask, empty_answers
 from wug.suites.pcfgset._layout import name_beside, name_of_answers
 from wug.suites.pcfgset._lines import Line, line_of, read_pair, refuse
@@ -62,10 +63,10 @@ class Plain:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def first(self, items: int) -> Plain:
-        """The same with only its first items."""
+    def sample(self, items: int) -> Plain:
+        """The same with only so many of its items, spread evenly over it."""
         options = {**self.options, "limit": str(items)}
-        return replace(self, lines=self.lines[:items], options=options)
+        return replace(self, lines=spread(self.lines, items), options=options)
 
     def requests(self) -> Sequence[str]:
         """Every source."""

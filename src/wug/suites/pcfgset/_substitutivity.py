@@ -11,6 +11,7 @@ from typing import Any, Literal
 from wug.errors import InputError
 from wug.files import checksum
 from wug.judges.pcfg import TWIN, SourceFault, parse
+from wug.suites._sample import spread
 from wug.suites.pcfgset._ask import Answered, ask, empty_answers
 from wug.suites.pcfgset._layout import name_beside, name_of_answers
 from wug.suites.pcfgset._lines import Line, at, line_of, read_pair, refuse
@@ -73,10 +74,10 @@ class Substitutivity:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def first(self, items: int) -> Substitutivity:
-        """The same with only its first items."""
+    def sample(self, items: int) -> Substitutivity:
+        """The same with only so many of its items, spread evenly over it."""
         options = {**self.options, "limit": str(items)}
-        return replace(self, pairs=self.pairs[:items], options=options)
+        return replace(self, pairs=spread(self.pairs, items), options=options)
 
     def requests(self) -> Sequence[str]:
         """Every source, then every twin."""

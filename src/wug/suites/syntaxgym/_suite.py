@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from wug.files import checksum
+from wug.suites._sample import spread
 from wug.suites.syntaxgym._circuits import circuit
 from wug.suites.syntaxgym._judge import Sentence, judge
 from wug.suites.syntaxgym._measure import Tally, measure
@@ -129,9 +130,9 @@ class SyntaxGymSuite:
         """The same suite with what was odd about its file."""
         return replace(self, warnings=tuple(warnings))
 
-    def first(self, items: int) -> SyntaxGymSuite:
-        """The same suite with only its first items; its options say so."""
-        return self if items >= len(self.items) else replace(self, items=self.items[:items], limit=items)
+    def sample(self, items: int) -> SyntaxGymSuite:
+        """The same suite with only so many of its items, spread evenly over it; its options say so."""
+        return self if items >= len(self.items) else replace(self, items=spread(self.items, items), limit=items)
 
     def requests(self) -> list[Request]:
         """Each distinct sentence once."""
