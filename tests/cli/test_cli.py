@@ -120,7 +120,13 @@ def test_two_suites_and_two_models_give_four_results(wug: Wug, tiny_causal: Make
     assert len(json.loads(wug("list", "runs", "--json"))) == 2
 
 
-def test_limit_takes_the_first_items_and_says_so(wug: Wug, model: str) -> None:
+def test_without_a_model_the_built_in_ones_that_fit_are_asked(wug: Wug) -> None:
+    found = wug.json("run", "wug_reflexive", "task_accuracy", "--limit", 4)
+    assert [result["model"].split("@")[0] for result in found] == ["causal/wug-causal", "seq2seq/wug-pcfg"]
+    assert "no --model given: asking the built-in wug-causal and wug-pcfg" in wug.err
+
+
+def test_limit_takes_some_items_and_says_so(wug: Wug, model: str) -> None:
     (result,) = wug.json("run", "wug_agreement_pp", "--model", model, "--limit", 3)
     assert result["n"] == 3
     assert "limit:3" in result["signature"]
@@ -229,7 +235,7 @@ def test_one_very_long_line_is_no_problem(wug: Wug, tmp_path: Path) -> None:
         (["run", "wug_reflexive", "--model", "oracle:pcfgset"], 1, "can only generate"),
         (["run", "wug_reflexive", "--model", "causal:x", "-S", "jion=space"], 1, "Did you mean 'join'?"),
         (["run", "wug_reflexive", "--model", "causal:x", "-M", "dtype"], 2, "not key=value"),
-        (["run", "wug_reflexive"], 2, "--model"),
+        (["run", "wug_reflexive", "--model", "wug-casual"], 1, "Did you mean 'wug-causal'?"),
         (["rnu"], 2, "Did you mean 'run'?"),
         (["show", "7"], 1, "there is none yet"),
         (["score", "syntaxgim"], 2, "Did you mean 'syntaxgym'?"),

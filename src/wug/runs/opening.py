@@ -126,6 +126,8 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
     name, mark, given = text.partition("?")
     if name in (builtin := builtin_models()) and not Path(name).exists():
         text = f"{builtin[name]}{mark}{given}"
+    elif name.startswith("wug-") and not Path(name).exists():
+        raise UnknownName("built-in model", name, builtin)
     folder = Path(text.partition("?")[0]).expanduser()
     if (folder / "config.json").is_file():
         text = f"{_kind_of(folder)}:{text}"

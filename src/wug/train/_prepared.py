@@ -1,4 +1,7 @@
-"""Tokenizers and token streams, kept beside the training so that going on begins at once."""
+"""Tokenizers and token streams, kept beside the training so that going on begins at once.
+
+Only those of a training that was begun are taken up: what lies there otherwise may be of another text.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from wug.train.checkpoint import Checkpoint
 from wug.train.corpus import Ids
 
 
 def kept_ids(folder: Path, make: Callable[[], Ids]) -> Ids:
     """The stream of a folder's training, made where it is not there yet."""
     path = folder / "training" / "ids.npy"
-    if path.exists():
+    if Checkpoint(folder).begun and path.exists():
         kept: Ids = np.load(path)
         return kept
     ids = make()
@@ -31,7 +35,7 @@ def kept_tokenizer(folder: Path, make: Callable[[], Any]) -> Any:
     from transformers import AutoTokenizer
 
     path = folder / "training" / "tokenizer"
-    if (path / "tokenizer.json").exists():
+    if Checkpoint(folder).begun and (path / "tokenizer.json").exists():
         return AutoTokenizer.from_pretrained(path)
     tokenizer = make()
     tokenizer.save_pretrained(path)

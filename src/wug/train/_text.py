@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wug.train.corpus import Rows
 from wug.train.lesson import Batch
 
@@ -20,7 +22,8 @@ class TextLesson:
         self.tokenizer, self.mark, self.rows = tokenizer, mark, rows
         self.model = model.to(device)
         self._lowered = lowered
-        self._stream = torch.from_numpy(rows.stream.ids.astype("int32")).to(device)
+        # The mark once more at the end: what the last row's last token is to foretell.
+        self._stream = torch.from_numpy(np.append(rows.stream.ids, mark).astype("int32")).to(device)
 
     @property
     def steps_an_epoch(self) -> int:

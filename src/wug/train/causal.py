@@ -16,6 +16,7 @@ class CausalLesson(TextLesson):
     def __init__(self, tokenizer: Any, shape: Shape, **material: Any) -> None:
         from transformers import LlamaConfig, LlamaForCausalLM
 
+        shape.require_pairs()
         mark = tokenizer.bos_token_id
         config = LlamaConfig(
             vocab_size=len(tokenizer),
@@ -27,7 +28,7 @@ class CausalLesson(TextLesson):
             tie_word_embeddings=True,
             bos_token_id=mark,
             eos_token_id=mark,
-            attention_dropout=0.0,
+            attention_dropout=shape.dropout,
         )
         super().__init__(tokenizer, mark, LlamaForCausalLM(config), **material)
 

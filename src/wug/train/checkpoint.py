@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from wug.errors import InputError, ModelError
 from wug.files import read_text, write_text
 from wug.train.recipe import Recipe
+
+_SPOKEN = {"text": "the text's checksum", "examples": "the examples' checksum"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class Checkpoint:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "training"
         self.file = self.folder / "checkpoint.pt"
+        self._recipe = self.folder / "recipe.json"
 
     @property
     def finished(self) -> bool:
@@ -44,22 +48,36 @@ class Checkpoint:
         for name in ("checkpoint.pt", "checkpoint.new", "ids.npy"):
             (self.folder / name).unlink(missing_ok=True)
 
-    def begin(self, recipe: Recipe, material: dict[str, Any]) -> None:
+    @property
+    def begun(self) -> bool:
+        """Whether something is being trained, or was."""
+        return self._recipe.exists()
+
+    def begin(self, recipe: Recipe, material: Mapping[str, Any]) -> None:
         """Refuse a folder in which something else was trained; note what is trained otherwise."""
-        wanted = {**asdict(recipe), **material}
-        path = self.folder / "recipe.json"
-        if not path.exists():
-            write_text(path, json.dumps(wanted, indent=1, ensure_ascii=False) + "\n")
+        wanted = {**material, **asdict(recipe)}
+        self.refuse_other(wanted)
+        if not self.begun:
+            write_text(self._recipe, json.dumps(wanted, indent=1, ensure_ascii=False) + "\n")
+
+    def withdraw(self) -> None:
+        """Forget what was to be trained."""
+        self._recipe.unlink(missing_ok=True)
+
+    def refuse_other(self, wanted: Mapping[str, Any]) -> None:
+        """An error where something was trained in this folder that differs from `wanted`."""
+        if not self.begun:
             return
         try:
-            found = json.loads(read_text(path))
-        except ValueError as error:
-            raise InputError(f"cannot be read as JSON ({error}). Delete the folder to begin anew", file=path) from None
+            found = dict(json.loads(read_text(self._recipe)))
+        except (ValueError, TypeError) as error:
+            what = f"cannot be read as JSON ({error}). Delete the folder to begin anew"
+            raise InputError(what, file=self._recipe) from None
         for key in wanted:
             if found.get(key) != wanted[key]:
                 raise ModelError(
-                    f"{self.folder.parent} holds a training with {key} = {found.get(key)!r}, and now it is "
-                    f"{wanted[key]!r}. Give the same options to go on, or another folder to begin anew"
+                    f"{self.folder.parent} holds a training with {_SPOKEN.get(key, key)} = {found.get(key)!r}, and now "
+                    f"it is {wanted[key]!r}. Give the same options to go on, or another folder to begin anew"
                 )
 
     def write(self, model: Any, optimiser: Any, standing: Standing) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import ModelError
+from wug.train._memory import enough_memory
 from wug.train._steps import Steps
 from wug.train.checkpoint import Checkpoint, Standing
 from wug.train.lesson import Lesson
@@ -46,7 +47,7 @@ class Habits:
     keep_checkpoint: bool = True
     """Whether the state stays there when training is over."""
     patience: int | None = None
-    """Epochs without a better judgement after which training ends; None for never."""
+    """Judgements in a row that may be no better than the best before training ends; None for any number."""
 
 
 Tell = Callable[[Telling], None]
@@ -88,7 +89,8 @@ def train(
     for step in range(standing.step, standing.step if ended else recipe.steps):
         torch.manual_seed(recipe.seed * 1_000_003 + step)  # dropout and masks, on every device
         optimiser.set_rate(recipe.rate_at(step))
-        waiting.append(steps.take(lesson.batch(step)).clone())
+        with enough_memory(checkpoint, recipe.batch):
+            waiting.append(steps.take(lesson.batch(step)).clone())
         done = step + 1
         epoch, within = divmod(done, lesson.steps_an_epoch)
         due = bool(habits.checkpoint_every) and done % habits.checkpoint_every == 0

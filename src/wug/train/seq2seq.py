@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from wug.train._text import save_model
-from wug.train.examples import Batches, Examples, parts_of
+from wug.train._text_to_text import NOT_ASKED, TextToTextLesson, vocabulary_of
+from wug.train.examples import Examples
 from wug.train.lesson import Batch
 from wug.train.shape import Shape
 from wug.train.tokens import CLOSING, PADDING, UNKNOWN, word_tokenizer
-from wug.train.words import frequent_words, numbers
 
 MARKS = (PADDING, CLOSING, UNKNOWN)
 DISTANCES, FARTHEST = 128, 256
@@ -18,27 +18,17 @@ DISTANCES, FARTHEST = 128, 256
 
 T5 has 32 and 128, which blurs distances beyond 8: too coarse for languages in which words are copied.
 """
-NOT_ASKED = -100
 UNSEEN = -1e9
 """Added to the attention of what is not to be seen."""
 
 
-def vocabulary_of(examples: Examples) -> list[str]:
-    """All words of all sources and targets, the marks first."""
-    texts = (*examples.sources, *examples.targets)
-    return frequent_words(texts, "spaces", size=1 << 30, lowercase=False, marks=MARKS)
-
-
-class Seq2SeqLesson:
+class Seq2SeqLesson(TextToTextLesson):
     """Each word of a target from the source and the words before it."""
 
-    recordable = True
-
     def __init__(self, examples: Examples, shape: Shape, *, batch: int, seed: int, device: str) -> None:
-        import torch
         from transformers import T5Config, T5ForConditionalGeneration
 
-        names = vocabulary_of(examples)
+        names = vocabulary_of(examples, MARKS)
         self.tokenizer = word_tokenizer({name: number for number, name in enumerate(names)})
         config = T5Config(
             vocab_size=len(names),
@@ -54,23 +44,8 @@ class Seq2SeqLesson:
             eos_token_id=1,
             decoder_start_token_id=0,
         )
-        self.model = T5ForConditionalGeneration(config).to(device)
-        closed = [[*ids, 1] for ids in numbers(examples.sources, "spaces", names, UNKNOWN, lowercase=False)]
-        answers = [[*ids, 1] for ids in numbers(examples.targets, "spaces", names, UNKNOWN, lowercase=False)]
-        parts = parts_of(closed, answers, batch)
-        self._tables = [(torch.from_numpy(part.sources), torch.from_numpy(part.targets)) for part in parts]
-        self._batches = Batches([len(part.sources) for part in parts], batch, seed)
-
-    @property
-    def steps_an_epoch(self) -> int:
-        """Steps in which every example is seen once."""
-        return self._batches.steps_an_epoch
-
-    def batch(self, step: int) -> Batch:
-        """Sources and targets of like length, as numbers."""
-        part, places = self._batches.of(step)
-        sources, targets = self._tables[part]
-        return {"sources": sources[places], "targets": targets[places]}
+        model = T5ForConditionalGeneration(config)
+        super().__init__(model, examples, names, batch=batch, seed=seed, device=device)
 
     def loss(self, batch: Batch) -> Any:
         """Nats a word."""

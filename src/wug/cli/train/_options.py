@@ -1,10 +1,8 @@
-"""What all commands of `wug train` share: options, the training itself, tests after each epoch, the card."""
+"""The options that all commands of `wug train` share, and what follows from them before anything is trained."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,21 +11,18 @@ import click
 from wug.cli import _common as common
 
 if TYPE_CHECKING:
-    from wug.train.checkpoint import Standing
-    from wug.train.lesson import Lesson
-    from wug.train.loop import Judge, Telling
     from wug.train.recipe import Recipe
-    from wug.types import Suite
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-SAY_EVERY = 10.0
-"""Seconds between two lines about the training, where no bar can be drawn."""
 
+def training_options(*, otherwise: Mapping[str, Any] | None = None, **defaults: Any) -> Callable[[Function], Function]:
+    """The options of every kind, with the kind's own defaults.
 
-def training_options(**defaults: Any) -> Callable[[Function], Function]:
-    """The options of every kind, with the kind's own defaults."""
+    `otherwise` has defaults of another network: they are shown in the help, and set by the command.
+    """
     positive = click.IntRange(min=1)
+    shown = {name: f"{defaults[name]}, of an LSTM {value}" for name, value in (otherwise or {}).items()}
     options = [
         click.option(
             "-o",
@@ -40,7 +35,11 @@ def training_options(**defaults: Any) -> Callable[[Function], Function]:
         click.option("--epochs", type=positive, help="Times that all of the material is seen, in place of --steps."),
         click.option("--batch", type=positive, default=defaults["batch"], show_default=True, help="Rows a step."),
         click.option(
-            "--rate", type=float, default=defaults["rate"], show_default=True, help="The highest learning rate."
+            "--rate",
+            type=float,
+            default=defaults["rate"],
+            show_default=shown.get("rate", True),
+            help="The highest learning rate.",
         ),
         click.option(
             "--warmup",
@@ -62,7 +61,13 @@ def training_options(**defaults: Any) -> Callable[[Function], Function]:
             show_default=True,
             help="How fast matrices shrink.",
         ),
-        click.option("--layers", type=positive, default=defaults["layers"], show_default=True, help="Layers."),
+        click.option(
+            "--layers",
+            type=positive,
+            default=defaults["layers"],
+            show_default=shown.get("layers", True),
+            help="Layers.",
+        ),
         click.option(
             "--width",
             type=positive,
@@ -71,7 +76,11 @@ def training_options(**defaults: Any) -> Callable[[Function], Function]:
             help="Numbers that stand for a token.",
         ),
         click.option(
-            "--inner", type=positive, default=defaults["inner"], show_default=True, help=defaults["inner_help"]
+            "--inner",
+            type=positive,
+            default=defaults["inner"],
+            show_default=shown.get("inner", True),
+            help=defaults["inner_help"],
         ),
         click.option(
             "--dropout",
@@ -89,7 +98,10 @@ def training_options(**defaults: Any) -> Callable[[Function], Function]:
             help="Of the arithmetic; auto is bfloat16 on a GPU.",
         ),
         click.option(
-            "--compile/--no-compile", "compiled", default=None, help="Let torch compile the model.  [default: on a GPU]"
+            "--compile/--no-compile",
+            "compiled",
+            default=None,
+            help=f"Let torch compile the model.  [default: {defaults.get('compiled', 'on a GPU')}]",
         ),
         click.option("--device", envvar="WUG_DEVICE", help="cpu, cuda, cuda:1; by default the best there is."),
         click.option(
@@ -116,7 +128,12 @@ def training_options(**defaults: Any) -> Callable[[Function], Function]:
             "--every", "every", type=positive, default=1, show_default=True, help="Epochs between two such tests."
         ),
         click.option(
-            "--patience", type=click.IntRange(min=0), help="Stop after so many tests without a better mean result."
+            "--patience",
+            type=click.IntRange(min=0),
+            help="Stop when more than so many tests in a row gave no better mean result.",
+        ),
+        click.option(
+            "--keep-epochs", is_flag=True, help="Keep the models that were tested, in FOLDER/epochs, and not only runs."
         ),
     ]
 
@@ -128,15 +145,37 @@ def training_options(**defaults: Any) -> Callable[[Function], Function]:
     return decorate
 
 
+def unfinished(given: Mapping[str, Any], material: Mapping[str, Any]) -> bool:
+    """Whether there is something left to train; says so where there is not.
+
+    Refuses options that do not go together, and a folder in which something else was trained. All that can be
+    known before the material is read is checked here, since reading may take minutes.
+    """
+    from wug.runs.opening import locate
+    from wug.train.checkpoint import Checkpoint
+
+    if (given["steps"] is None) == (given["epochs"] is None):
+        raise click.UsageError("say how long to train: --steps N or --epochs N")
+    if given["patience"] is not None and not given["suites"]:
+        raise click.UsageError("--patience looks at the results of a --suite: name one")
+    for suite in given["suites"]:
+        locate(suite)
+    folder: Path = given["output"]
+    checkpoint = Checkpoint(folder)
+    chosen = {name: given[name] for name in ("batch", "rate", "optimiser", "weight_decay", "seed")}
+    optional = {name: given[name] for name in ("steps", "warmup") if given[name] is not None}
+    checkpoint.refuse_other({**material, **chosen, **optional})
+    if checkpoint.finished:
+        common.say(f"{folder} is trained already: delete it, or name another folder, to train again")
+    return not checkpoint.finished
+
+
 def recipe_of(given: Mapping[str, Any], steps_an_epoch: int, device: str) -> Recipe:
     """The recipe that the options ask for."""
     from wug.train.recipe import Recipe
 
-    if (given["steps"] is None) == (given["epochs"] is None):
-        raise click.UsageError("say how long to train: --steps N or --epochs N")
     steps = given["steps"] or given["epochs"] * steps_an_epoch
     warmup = given["warmup"] if given["warmup"] is not None else min(1000, max(1, steps // 20))
-    lowered = given["precision"] == "bfloat16" or (given["precision"] == "auto" and device.startswith("cuda"))
     return Recipe(
         steps=steps,
         batch=given["batch"],
@@ -145,17 +184,22 @@ def recipe_of(given: Mapping[str, Any], steps_an_epoch: int, device: str) -> Rec
         optimiser=given["optimiser"],
         weight_decay=given["weight_decay"],
         seed=given["seed"],
-        precision="bfloat16" if lowered else "float32",
+        precision="bfloat16" if lowered(given, device) else "float32",
     )
 
 
 def device_of(given: Mapping[str, Any]) -> str:
     """Where to train; seeds all chance on the way, since a model's first weights are drawn right after."""
+    from wug.errors import ModelError
     from wug.models._weights import pick_device
 
     device = pick_device(given["device"])
     import torch
 
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"cannot use device {device!r}: {str(error).splitlines()[0]}") from error
     torch.manual_seed(given["seed"])
     torch.set_float32_matmul_precision("highest")
     return device
@@ -164,116 +208,3 @@ def device_of(given: Mapping[str, Any]) -> str:
 def lowered(given: Mapping[str, Any], device: str) -> bool:
     """Whether arithmetic is in bfloat16."""
     return bool(given["precision"] == "bfloat16" or (given["precision"] == "auto" and device.startswith("cuda")))
-
-
-def finished(given: Mapping[str, Any]) -> bool:
-    """Whether this folder's training is over; says so."""
-    from wug.train.checkpoint import Checkpoint
-
-    folder: Path = given["output"]
-    if not Checkpoint(folder).finished:
-        return False
-    common.say(f"{folder} is trained already: delete it, or name another folder, to train again")
-    return True
-
-
-def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[str, Any], card: str) -> None:
-    """Train, test after epochs, save, and say what was made."""
-    from wug import __version__
-    from wug.runs.opening import open_suites
-    from wug.train.card import write_card
-    from wug.train.checkpoint import Checkpoint
-    from wug.train.loop import Habits
-    from wug.train.loop import train as learn
-
-    folder: Path = given["output"]
-    recipe = recipe_of(given, lesson.steps_an_epoch, device)
-    suites = [suite for name in given["suites"] for suite in open_suites(name)]
-    if given["patience"] is not None and not suites:
-        raise click.UsageError("--patience looks at the results of a --suite: name one")
-    checkpoint = Checkpoint(folder)
-    checkpoint.begin(recipe, material)
-    compiled = device.startswith("cuda") if given["compiled"] is None else given["compiled"]
-    habits = Habits(compiled, given["checkpoint_every"], keep_checkpoint=False, patience=given["patience"])
-    size = sum(p.numel() for p in lesson.model.parameters())
-    common.say(
-        f"training {size / 1e6:.1f}M parameters for {recipe.steps:,} steps "
-        f"({recipe.steps / lesson.steps_an_epoch:.1f} epochs) on {device}, {recipe.precision}"
-    )
-    judge = _judge(lesson, suites, given, device) if suites else None
-    with _teller() as tell:
-        standing = learn(lesson, recipe, folder, habits=habits, tell=tell, judge=judge)
-    lesson.save(folder, given["dtype"])
-    write_card(
-        folder,
-        recipe,
-        standing,
-        command=common.command_line(),
-        about=card,
-        parameters=size,
-        device=device,
-        version=__version__,
-    )
-    checkpoint.finish()
-    _report(folder, standing)
-
-
-def _judge(lesson: Lesson, suites: Sequence[Suite], given: Mapping[str, Any], device: str) -> Judge:
-    """Tests the model as it is after an epoch, and keeps what it found as a run."""
-    from wug.runs.keeping import run_kept
-    from wug.runs.opening import open_model
-    from wug.runs.store import Store
-
-    folder: Path = given["output"]
-    store = Store(given["db"] or common.default_db())
-
-    def judge(epoch: int, step: int) -> float | None:
-        if epoch % given["every"]:
-            return None
-        aside = folder / "epochs" / f"{folder.name}-epoch{epoch}"
-        lesson.save(aside, given["dtype"])
-        model = open_model(str(aside), {"device": device})
-        kept = run_kept(suites, model, command=common.command_line(), store=store)
-        values = [next(e.value for e in result.estimates if e.group == "all") for result in kept.results]
-        shown = ", ".join(f"{result.suite} {value:.3f}" for result, value in zip(kept.results, values, strict=True))
-        common.say(f"epoch {epoch}, step {step:,}: {shown} (run {kept.number})")
-        return sum(values) / len(values)
-
-    return judge
-
-
-class _teller:  # noqa: N801
-    """Tells how training goes: a bar in a terminal, else a line now and then."""
-
-    def __enter__(self) -> Callable[[Telling], None]:
-        self._bar: Any = None
-        self._said = 0.0
-        if sys.stderr.isatty() and not common.quiet():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-            columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True).__enter__()
-            self._task = self._bar.add_task("", total=None)
-        return self._tell
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
-
-    def _tell(self, telling: Telling) -> None:
-        left = time.strftime("%H:%M:%S", time.gmtime(telling.seconds_left))
-        text = f"loss {telling.loss:.4f} · {telling.rate:.1f} steps/s · {left} left"
-        if self._bar is not None:
-            self._bar.update(self._task, completed=telling.step, total=telling.steps, description=text)
-        elif time.monotonic() - self._said > SAY_EVERY or telling.step == telling.steps:
-            self._said = time.monotonic()
-            common.say(f"step {telling.step:,} of {telling.steps:,} · {text}")
-
-
-def _report(folder: Path, standing: Standing) -> None:
-    last = standing.losses[-50:]
-    click.echo(
-        f"trained {folder}: {standing.step:,} steps, loss {sum(last) / len(last):.4f}, {standing.seconds:,.0f} s"
-    )
-    common.say(f"wug run SUITE --model {folder} · the loss curve: {folder / 'training' / 'loss.tsv'}")

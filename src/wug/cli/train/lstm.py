@@ -9,6 +9,7 @@ import click
 from wug.cli import _common as common
 from wug.cli.train import _options as options
 from wug.cli.train import _text as text
+from wug.cli.train._training import train
 
 END, UNKNOWN = "<eos>", "<unk>"
 
@@ -37,9 +38,8 @@ def command(**given: Any) -> None:
     wug train lstm corpus.txt -o my-lstm --steps 6000 --vocab 20000
     wug run wug_agreement_pp --model my-lstm
     """
-    if options.finished(given):
-        return
     from wug.models._words import read_words, write_words
+    from wug.train.checkpoint import Checkpoint
     from wug.train.corpus import encode
     from wug.train.lstm import LSTMLesson, Words
     from wug.train.shape import Shape
@@ -48,8 +48,11 @@ def command(**given: Any) -> None:
     corpus = text.Corpus(given)
     mode, lowercase = given["mode"], given["lowercase"]
     material = {**corpus.material("lstm"), "words": mode, "lowercase": lowercase}
+    shape = Shape(given["layers"], given["width"], 1, given["inner"], given["dropout"])
+    if not options.unfinished(given, material):
+        return
     kept = given["output"] / "training" / "vocab.txt"
-    if kept.exists():
+    if Checkpoint(given["output"]).begun and kept.exists():
         names, _ = read_words(kept)
     else:
         common.say(f"choosing {given['vocab']:,} words")
@@ -63,7 +66,6 @@ def command(**given: Any) -> None:
 
     rows = corpus.rows(make, mark)
     device = options.device_of(given)
-    shape = Shape(given["layers"], given["width"], 1, given["inner"], given["dropout"])
     words = Words(names, mode, lowercase)
     lesson = LSTMLesson(words, shape, mark=mark, rows=rows, device=device, lowered=options.lowered(given, device))
-    options.train(lesson, given, device, material, corpus.about)
+    train(lesson, given, device, material, corpus.about)

@@ -9,6 +9,7 @@ import click
 from wug.cli import _common as common
 from wug.cli.train import _options as options
 from wug.cli.train import _text as text
+from wug.cli.train._training import train
 
 
 @click.command("masked")
@@ -24,12 +25,10 @@ def command(**given: Any) -> None:
     Sentences are seen one by one: those that share a row do not see each other.
 
     \b
-    wug.train.masked corpus.txt -o my-model --steps 6000
-    wug.train.masked corpus.txt -o tiny --steps 300 --batch 16 --layers 2 --width 64 --inner 128 --length 64
+    wug train masked corpus.txt -o my-model --steps 6000
+    wug train masked corpus.txt -o tiny --steps 300 --batch 16 --layers 2 --width 64 --inner 128 --length 64
     wug run wug_agreement_pp --model my-model
     """
-    if options.finished(given):
-        return
     from wug.train._prepared import kept_tokenizer
     from wug.train.corpus import encode
     from wug.train.masked import MaskedLesson
@@ -38,6 +37,10 @@ def command(**given: Any) -> None:
 
     corpus = text.Corpus(given)
     material = {**corpus.material("masked"), "heads": given["heads"]}
+    shape = Shape(given["layers"], given["width"], given["heads"], given["inner"], given["dropout"])
+    shape.require_pairs()
+    if not options.unfinished(given, material):
+        return
 
     def make() -> Any:
         common.say(f"making a tokenizer of {given['vocab']:,} tokens")
@@ -48,6 +51,5 @@ def command(**given: Any) -> None:
     end = tokenizer.sep_token_id
     rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), mark, end), mark)
     device = options.device_of(given)
-    shape = Shape(given["layers"], given["width"], given["heads"], given["inner"], given["dropout"])
     lesson = MaskedLesson(tokenizer, shape, rows=rows, device=device, lowered=options.lowered(given, device))
-    options.train(lesson, given, device, material, corpus.about)
+    train(lesson, given, device, material, corpus.about)

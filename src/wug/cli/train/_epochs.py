@@ -1,0 +1,74 @@
+"""Tests of a model that is being trained, after its epochs: each is a run in the store."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wug.cli import _common as common
+
+if TYPE_CHECKING:
+    from wug.train.lesson import Lesson
+    from wug.train.loop import Judge
+    from wug.types import Result, Suite
+
+GENERATORS = ("seq2seq", "attention_lstm")
+"""Kinds of model that answer; the others score."""
+
+
+def require_answerable(suites: Sequence[Suite], kind: str) -> None:
+    """Refuse suites that a model of this kind cannot be tested with."""
+    from wug.errors import InputError
+
+    can = "generator" if kind in GENERATORS else "scorer"
+    for suite in suites:
+        if suite.needs != can:
+            wanted = "turns text into text" if suite.needs == "generator" else "says how probable a text is"
+            raise InputError(f"suite {suite.name} needs a model that {wanted}, and that is not what is trained here")
+
+
+def judge_after(lesson: Lesson, suites: Sequence[Suite], given: Mapping[str, Any], device: str) -> Judge:
+    """Tests the model as it is after an epoch, and keeps what it found as a run; gives the mean result."""
+    from wug.runs.keeping import run_kept
+    from wug.runs.opening import open_model
+    from wug.runs.store import Store
+
+    folder: Path = given["output"]
+    store = Store(given["db"] or common.default_db())
+
+    def judge(epoch: int, step: int) -> float | None:
+        if epoch % given["every"]:
+            return None
+        # Its name is the model's in the store, by which runs of one training are told to be a series.
+        aside = folder / "epochs" / f"{folder.resolve().name}-epoch{epoch}"
+        lesson.save(aside, given["dtype"])
+        model = open_model(str(aside), {"device": device})
+        kept = run_kept(suites, model, command=common.command_line(), store=store)
+        if not given["keep_epochs"]:
+            _drop(aside)
+        found = [(result.suite, value) for result in kept.results if (value := _headline(result)) is not None]
+        shown = ", ".join(f"{suite} {value:.3f}" for suite, value in found) or "no result"
+        common.say(f"epoch {epoch}, step {step:,}: {shown} (run {kept.number})")
+        return sum(value for _, value in found) / len(found) if found else None
+
+    return judge
+
+
+def _headline(result: Result) -> float | None:
+    """The value that stands for a result in reports; None where a suite failed."""
+    from wug import registry
+    from wug.report.families import _generic
+
+    known = result.kind in registry.names("report.families")
+    family = registry.find("report.families", result.kind) if known else _generic
+    check = family.headline(result)
+    return next((e.value for e in result.estimates if e.group == "all" and e.check == check), None)
+
+
+def _drop(aside: Path) -> None:
+    """Remove a model that was tested, and the folder of such models when it is the last."""
+    shutil.rmtree(aside, ignore_errors=True)
+    if not any(aside.parent.iterdir()):
+        aside.parent.rmdir()

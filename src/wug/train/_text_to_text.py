@@ -1,0 +1,53 @@
+"""What models that turn sources into targets share in training: words, tables of their numbers, batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wug.train.examples import Batches, Examples, parts_of
+from wug.train.lesson import Batch
+from wug.train.tokens import CLOSING, UNKNOWN
+from wug.train.words import frequent_words, numbers
+
+NOT_ASKED = -100
+"""In place of a word that the loss is not to look at."""
+
+
+def vocabulary_of(examples: Examples, marks: Sequence[str]) -> list[str]:
+    """All words of all sources and targets, the marks first; the first mark is that of padding."""
+    texts = (*examples.sources, *examples.targets)
+    return frequent_words(texts, "spaces", size=1 << 30, lowercase=False, marks=marks)
+
+
+class TextToTextLesson:
+    """A model with tables of examples, each text as the numbers of its words and the end mark, filled up with 0."""
+
+    recordable = True
+
+    def __init__(
+        self, model: Any, examples: Examples, names: Sequence[str], *, batch: int, seed: int, device: str
+    ) -> None:
+        import torch
+
+        self.names = names
+        self.model = model.to(device)
+        end = names.index(CLOSING)
+        sources, targets = (
+            [[*ids, end] for ids in numbers(texts, "spaces", names, UNKNOWN, lowercase=False)]
+            for texts in (examples.sources, examples.targets)
+        )
+        parts = parts_of(sources, targets, batch)
+        self._tables = [(torch.from_numpy(part.sources), torch.from_numpy(part.targets)) for part in parts]
+        self._batches = Batches([len(part.sources) for part in parts], batch, seed)
+
+    @property
+    def steps_an_epoch(self) -> int:
+        """Steps in which every example is seen once."""
+        return self._batches.steps_an_epoch
+
+    def batch(self, step: int) -> Batch:
+        """Sources and targets of like length, as numbers."""
+        part, places = self._batches.of(step)
+        sources, targets = self._tables[part]
+        return {"sources": sources[places], "targets": targets[places]}

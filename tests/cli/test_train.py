@@ -1,0 +1,279 @@
+"""`wug train`: every kind learns, is killed and goes on, is tested after epochs, and refuses what cannot be."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from command_line import Said, refused, wug
+from wug.runs.opening import model_spec, open_model
+from wug.runs.store import Store
+from wug.types import Request
+
+CORES = ("--batch", 4, "--device", "cpu", "--seed", 3)
+TINY = (*CORES, "--layers", 1, "--width", 16, "--inner", 16)
+KINDS: dict[str, tuple[Any, ...]] = {
+    "causal": (*TINY, "--vocab", 300, "--length", 16, "--heads", 2),
+    "masked": (*TINY, "--vocab", 300, "--length", 16, "--heads", 2),
+    "lstm": (*TINY, "--vocab", 300, "--length", 16),
+}
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """A page of short sentences."""
+    subjects, verbs = ("the cat", "a dog", "the old man", "my aunt"), ("sleeps", "saw a bird", "ran", "left him")
+    sentences = [f"{s.capitalize()} {v}." for s, v in itertools.product(subjects, verbs)]
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(sentences * 4) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """A folder as of PCFG SET, in which two words are copied or turned round."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    pairs = [(f"{one}1", f"{two}2") for one in "ABCD" for two in "EFGH"]
+    sources = [f"{verb} {one} {two}" for verb in ("copy", "reverse") for one, two in pairs]
+    targets = [f"{one} {two}" for one, two in pairs] + [f"{two} {one}" for one, two in pairs]
+    for part in ("train", "test"):
+        (folder / f"{part}.src").write_text("\n".join(sources) + "\n", encoding="utf-8")
+        (folder / f"{part}.tgt").write_text("\n".join(targets) + "\n", encoding="utf-8")
+    return folder
+
+
+def train(kind: str, material: Path, folder: Path, *more: object) -> Said:
+    return wug("train", kind, material, "-o", folder, *KINDS.get(kind, TINY), *more)
+
+
+def curve(folder: Path) -> Any:
+    """The losses in a folder's loss.tsv."""
+    return np.loadtxt(folder / "training" / "loss.tsv", skiprows=1)[:, 1]
+
+
+@pytest.mark.parametrize(("kind", "backend"), [("causal", "causal"), ("masked", "masked"), ("lstm", "lstm")])
+def test_a_model_of_text_learns_and_its_backend_scores_with_it(
+    tmp_path: Path, text: Path, kind: str, backend: str
+) -> None:
+    folder = tmp_path / "model"
+    said = train(kind, text, folder, "--steps", 60, "--rate", 2e-2, "--dtype", "float16")
+    assert (said.code, said.out.startswith(f"trained {folder}: 60 steps")) == (0, True), said.err
+    losses = curve(folder)
+    assert losses[-10:].mean() < 0.7 * losses[:5].mean()
+    assert model_spec(str(folder)).kind == backend
+    model: Any = open_model(str(folder), {"device": "cpu"})
+    usual, odd = model.score([Request("The cat sleeps."), Request("sleeps. cat The")])
+    assert sum(filter(None, usual.logprobs)) > sum(filter(None, odd.logprobs))
+    assert "wug train" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("network", "backend"), [("t5", "seq2seq"), ("lstm", "attention_lstm")])
+def test_a_model_that_answers_learns_its_examples_by_heart(
+    tmp_path: Path, examples: Path, network: str, backend: str
+) -> None:
+    folder = tmp_path / "model"
+    sizes = ("--layers", 1, "--width", 32, "--inner", 64, "--dropout", 0, "--rate", 1e-2, "--batch", 32)
+    options = ("--network", network, "--steps", 200, "--device", "cpu", "--dtype", "float16")
+    assert wug("train", "seq2seq", examples, "-o", folder, *sizes, *options).code == 0
+    assert model_spec(str(folder)).kind == backend
+    (values,) = wug("run", examples / "test.src", "--model", folder, "--device", "cpu", "--format", "json").values
+    assert values["accuracy", "all"] == 1
+
+
+def test_a_training_that_is_killed_and_started_again_ends_with_the_curve_of_an_unbroken_one(
+    tmp_path: Path, examples: Path
+) -> None:
+    options = ("--network", "lstm", "--steps", 120, "--checkpoint-every", 10)
+    assert train("seq2seq", examples, tmp_path / "whole", *options).code == 0
+    broken = tmp_path / "broken"
+    command = ["train", "seq2seq", examples, "-o", broken, *TINY, *options]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from wug.cli.main import main; main()", *map(str, command)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    kept = broken / "training" / "checkpoint.pt"
+    while not kept.exists() and process.poll() is None:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    _, errors = process.communicate()
+    assert process.returncode == -signal.SIGKILL, errors
+    assert not (broken / "training" / "loss.tsv").exists()
+    assert kept.exists()
+    assert train("seq2seq", examples, broken, *options).code == 0
+    assert len(curve(broken)) == 120
+    np.testing.assert_allclose(curve(broken), curve(tmp_path / "whole"), rtol=0, atol=1e-5)
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked", "lstm"])
+def test_a_model_of_text_goes_on_from_its_checkpoint(
+    tmp_path: Path, text: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wug.train.checkpoint import Checkpoint
+
+    options = ("--steps", 12, "--checkpoint-every", 5)
+    assert train(kind, text, tmp_path / "whole", *options).code == 0
+    write = Checkpoint.write
+
+    def interrupted(self: Checkpoint, *given: Any) -> None:
+        write(self, *given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "write", interrupted)
+        said = train(kind, text, tmp_path / "broken", *options)
+    assert (said.code, "run the same command to resume" in said.err) == (130, True)
+    assert train(kind, text, tmp_path / "broken", *options).code == 0
+    np.testing.assert_allclose(curve(tmp_path / "broken"), curve(tmp_path / "whole"), rtol=0, atol=1e-5)
+
+
+def test_a_finished_training_is_left_alone_and_other_options_are_refused(tmp_path: Path, examples: Path) -> None:
+    folder = tmp_path / "model"
+    assert train("seq2seq", examples, folder, "--steps", 3).code == 0
+    written = (folder / "model.safetensors").stat().st_mtime_ns
+    said = train("seq2seq", examples, folder, "--steps", 3)
+    assert (said.code, said.out) == (0, "")
+    assert "is trained already" in said.err
+    refused(train("seq2seq", examples, folder, "--steps", 4), str(folder), "steps = 3, and now it is 4", "same options")
+    refused(train("seq2seq", examples, folder, "--steps", 3, "--heads", 2), "heads = 4, and now it is 2")
+    refused(train("seq2seq", examples, folder, "--steps", 3, "--network", "lstm"), "kind = 'seq2seq'")
+    (examples / "train.src").write_text("copy A\n", encoding="utf-8")
+    (examples / "train.tgt").write_text("A\n", encoding="utf-8")
+    refused(train("seq2seq", examples, folder, "--steps", 3), "the examples' checksum")
+    assert (folder / "model.safetensors").stat().st_mtime_ns == written
+
+
+def test_a_text_that_was_refused_leaves_nothing_behind_for_the_next(tmp_path: Path, text: Path) -> None:
+    short = tmp_path / "short.txt"
+    short.write_text("One word.\n", encoding="utf-8")
+    for kind in KINDS:
+        folder = tmp_path / kind
+        refused(train(kind, short, folder, "--steps", 1), "not enough for a row of 16", "--length")
+        assert train(kind, text, folder, "--steps", 1).code == 0
+
+
+@pytest.mark.parametrize("network", ["t5", "lstm"])
+def test_every_epoch_is_tested_and_kept_as_a_run(tmp_path: Path, examples: Path, network: str) -> None:
+    options = ("--network", network, "--batch", 16, "--epochs", 3, "--suite", examples / "test.src")
+    said = train("seq2seq", examples, tmp_path / "model", *options)
+    assert said.code == 0, said.err
+    runs = Store(Path(os.environ["WUG_DB"])).runs()
+    assert sorted(run.model.partition("@")[0].rpartition("/")[2] for run in runs) == [
+        "model-epoch1", "model-epoch2", "model-epoch3",
+    ]  # fmt: skip
+    assert {run.status for run in runs} == {"complete"}
+    assert [line for line in said.err.splitlines() if line.startswith("epoch ")][-1].startswith("epoch 3, step 6: data")
+    assert not (tmp_path / "model" / "epochs").exists()
+
+
+def test_models_of_epochs_are_kept_when_asked_for_and_tests_skip_epochs(tmp_path: Path, examples: Path) -> None:
+    options = ("--network", "lstm", "--batch", 16, "--epochs", 4, "--suite", examples / "test.src")
+    assert train("seq2seq", examples, tmp_path / "m", *options, "--every", 2, "--keep-epochs").code == 0
+    kept = sorted((tmp_path / "m" / "epochs").iterdir())
+    assert [path.name for path in kept] == ["m-epoch2", "m-epoch4"]
+    model: Any = open_model(str(kept[0]), {"device": "cpu"})
+    assert len(model.generate(["copy A1 E2"])) == 1
+
+
+@pytest.mark.parametrize("network", ["t5", "lstm"])
+def test_patience_ends_a_training_whose_results_do_not_rise(tmp_path: Path, examples: Path, network: str) -> None:
+    options = ("--network", network, "--rate", 1e-7, "--batch", 16, "--epochs", 9, "--suite", examples / "test.src")
+    said = train("seq2seq", examples, tmp_path / "model", *options, "--patience", 1)
+    assert said.code == 0, said.err
+    assert len(Store(Path(os.environ["WUG_DB"])).runs()) == 3  # the first is the best, and two are no better
+    assert len(curve(tmp_path / "model")) == 6
+    assert "is trained already" in train("seq2seq", examples, tmp_path / "model", *options, "--patience", 1).err
+
+
+def test_a_model_of_text_is_tested_after_epochs(tmp_path: Path, text: Path) -> None:
+    said = train("lstm", text, tmp_path / "m", "--epochs", 2, "--suite", "wug_agreement_pp", "--suite", "wug_reflexive")
+    assert said.code == 0, said.err
+    assert "wug_agreement_pp 0." in said.err
+    assert [run.suites for run in Store(Path(os.environ["WUG_DB"])).runs()] == [2, 2]
+
+
+def test_too_little_memory_is_said_with_a_remedy(
+    tmp_path: Path, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from wug.train import _steps
+
+    def starved(*given: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB")
+
+    take, folder, left = _steps.Steps.take, tmp_path / "model", itertools.count()
+    with monkeypatch.context() as patched:
+        patched.setattr(_steps.Steps, "take", starved)
+        refused(train("seq2seq", examples, folder, "--steps", 6), "4 rows", "smaller --batch")
+    with monkeypatch.context() as patched:
+        patched.setattr(_steps.Steps, "take", lambda *given: take(*given) if next(left) < 4 else starved())
+        again = ("--steps", 6, "--batch", 2, "--checkpoint-every", 2)
+        refused(train("seq2seq", examples, folder, *again), "2 rows", "smaller --batch", "checkpoint", "stays")
+    assert train("seq2seq", examples, folder, *again).code == 0
+
+
+def test_options_of_a_network_that_another_does_not_have_are_refused(tmp_path: Path, examples: Path) -> None:
+    lstm = ("--network", "lstm", "--steps", 1)
+    refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--heads", 4), "--heads is for --network t5")
+    refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--inner", 15), "15 cells", "even --inner")
+
+
+def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None:
+    import json
+
+    given = ("-o", tmp_path / "m", "--network", "lstm", "--steps", 1, "--batch", 2, "--width", 8, "--device", "cpu")
+    assert wug("train", "seq2seq", examples, *given).code == 0
+    recipe = json.loads((tmp_path / "m" / "training" / "recipe.json").read_text(encoding="utf-8"))
+    assert (recipe["layers"], recipe["inner"], recipe["rate"], recipe["optimiser"]) == (2, 512, 1e-3, "adamw")
+    assert "heads" not in recipe
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked", "lstm", "seq2seq"])
+def test_what_cannot_be_is_refused_with_one_message(tmp_path: Path, text: Path, examples: Path, kind: str) -> None:
+    material = examples if kind == "seq2seq" else text
+    folder = tmp_path / "model"
+    refused(train(kind, material, folder), "--steps N or --epochs N")
+    refused(train(kind, material, folder, "--steps", 1, "--epochs", 1), "--steps N or --epochs N")
+    refused(train(kind, material, folder, "--steps", 1, "--patience", 2), "--patience", "--suite")
+    refused(
+        train(kind, material, folder, "--steps", 1, "--suite", "wug_agreemen_pp"), "Did you mean 'wug_agreement_pp'"
+    )
+    refused(train(kind, material, folder, "--steps", 1, "--dropout", 1.5), "dropout lies between 0 and 1")
+    refused(train(kind, material, folder, "--steps", 1, "--rate", 0), "a learning rate lies between 0 and 1")
+    refused(train(kind, tmp_path / "none.txt", folder, "--steps", 1), "none.txt")
+    refused(train(kind, material, folder, "--steps", 1, "--device", "nowhere"), "cannot use device 'nowhere'")
+    if kind != "lstm":
+        refused(train(kind, material, folder, "--steps", 1, "--heads", 3), "a width of 16", "3 heads")
+
+
+def test_a_head_of_an_odd_number_of_places_is_refused(tmp_path: Path, text: Path) -> None:
+    odd = ("--steps", 1, "--width", 10, "--heads", 2)
+    refused(train("causal", text, tmp_path / "m", *odd), "2 heads 5 numbers", "even")
+    refused(train("masked", text, tmp_path / "m", *odd), "2 heads 5 numbers", "even")
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked", "lstm"])
+def test_an_empty_text_is_refused(tmp_path: Path, kind: str) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text("\n \n", encoding="utf-8")
+    refused(train(kind, empty, tmp_path / "model", "--steps", 1), "empty.txt", "no text to learn from")
+
+
+def test_a_suite_that_the_model_cannot_answer_is_refused_before_training(
+    tmp_path: Path, text: Path, examples: Path
+) -> None:
+    given = ("--steps", 1, "--suite")
+    refused(train("lstm", text, tmp_path / "a", *given, examples / "test.src"), "data needs a model that turns text")
+    refused(train("seq2seq", examples, tmp_path / "b", *given, "wug_reflexive"), "how probable")
+    assert not list(tmp_path.glob("*/training/checkpoint.pt"))

@@ -1,0 +1,180 @@
+"""Lessons on text: who sees whom, what is hidden, what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from wug.models._spec import ModelSpec
+from wug.models.lstm import load as load_lstm
+from wug.runs.opening import open_model
+from wug.train._text import TextLesson, block_mask
+from wug.train.causal import CausalLesson
+from wug.train.corpus import Rows, Stream, encode
+from wug.train.lstm import LSTMLesson, Words
+from wug.train.masked import HIDDEN, SHOWN_AS_MASK, MaskedLesson
+from wug.train.shape import Shape
+from wug.train.tokens import causal_tokenizer, encode_all, masked_tokenizer
+from wug.types import Request
+
+UNITS = ["The cat sleeps here.", "A dog ran.", "My aunt saw the old man."] * 8
+SHAPE = Shape(layers=2, width=16, heads=2, inner=24)
+
+
+def causal(units: list[str] = UNITS, length: int = 8, shape: Shape = SHAPE) -> CausalLesson:
+    tokenizer = causal_tokenizer(UNITS, 300)
+    mark = tokenizer.bos_token_id
+    ids = encode(units, lambda texts: encode_all(tokenizer, texts), mark)
+    torch.manual_seed(0)
+    rows = Rows(Stream.of(ids, mark), length, batch=2, seed=0)
+    return CausalLesson(tokenizer, shape, rows=rows, device="cpu", lowered=False)
+
+
+def masked(length: int = 40) -> MaskedLesson:
+    tokenizer = masked_tokenizer(UNITS, 300)
+    mark = tokenizer.cls_token_id
+    ids = encode(UNITS, lambda texts: encode_all(tokenizer, texts), mark, tokenizer.sep_token_id)
+    torch.manual_seed(0)
+    rows = Rows(Stream.of(ids, mark), length, batch=2, seed=0)
+    return MaskedLesson(tokenizer, SHAPE, rows=rows, device="cpu", lowered=False)
+
+
+def word_lstm(shape: Shape = SHAPE) -> LSTMLesson:
+    names = ["<eos>", "<unk>", "the", "cat", "sleeps"]
+    ids = np.array([0, 2, 3, 4, 0, 2, 1, 4, 0, 2, 3, 4], dtype=np.uint16)
+    torch.manual_seed(0)
+    rows = Rows(Stream.of(ids, 0), 4, batch=2, seed=0)
+    words = Words(names, "spaces", lowercase=True)
+    return LSTMLesson(words, shape, mark=0, rows=rows, device="cpu", lowered=False)
+
+
+def test_places_see_their_own_sentence_and_no_later_place() -> None:
+    tokens = torch.tensor([[0, 5, 0, 7]])
+    seen = block_mask(tokens, 0, causal=True, dtype=torch.float32)[0, 0] == 0
+    assert seen.int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
+    both = block_mask(tokens, 0, causal=False, dtype=torch.float32)[0, 0] == 0
+    assert both.int().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+
+
+def test_a_row_of_two_sentences_costs_what_the_sentences_cost_alone() -> None:
+    one, two = UNITS[0], UNITS[2]
+
+    def nats(units: list[str], length: int) -> float:
+        lesson = causal(units, length)
+        with torch.no_grad():
+            return float(lesson.loss({"starts": torch.tensor([0])})) * length
+
+    size, other = (len(causal([unit]).rows.stream.ids) for unit in (one, two))  # with their marks
+    # Each row ends by foretelling a mark, that of the next sentence or of the end.
+    assert nats([one, two], size + other) == pytest.approx(nats([one], size) + nats([two], other), rel=1e-5)
+
+
+def test_a_row_may_end_where_the_text_does() -> None:
+    """Also the row of the last sentence has something to foretell for each of its tokens."""
+    lesson = word_lstm()
+    assert 8 in np.concatenate([lesson.rows.starts(step) for step in range(20)])
+    words = lesson.rows_of(torch.tensor([8]), 5)
+    assert words.tolist() == [[0, 2, 3, 4, 0]]
+
+
+def test_masked_sentences_of_a_row_do_not_see_each_other() -> None:
+    lesson = masked()
+    opening, end = lesson.mark, lesson.tokenizer.sep_token_id
+    first, other, second = [opening, 40, 41, end], [opening, 50, 51, end], [opening, 60, end]
+
+    def states(row: list[int]) -> Any:
+        tokens = torch.tensor([row])
+        mask = block_mask(tokens, opening, causal=False, dtype=torch.float32)
+        layers = {"full_attention": mask, "sliding_attention": mask}
+        with torch.no_grad():
+            return lesson.model.eval().model(input_ids=tokens, attention_mask=layers).last_hidden_state[0]
+
+    torch.testing.assert_close(states(first + second)[4:], states(other + second)[4:])
+    torch.testing.assert_close(states(first + second)[:4], states(first))
+
+
+def test_the_right_share_of_tokens_is_hidden_and_never_a_mark() -> None:
+    lesson = masked()
+    tokens = lesson.rows_of(torch.from_numpy(np.repeat(lesson.rows.stream.starts[:6], 50)), 40)
+    places, wanted, shown = lesson.hide(tokens)
+    assert places.shape == (300, int(HIDDEN * 40))
+    assert not torch.isin(wanted, torch.tensor([lesson.mark, lesson.tokenizer.sep_token_id])).any()
+    assert torch.equal(tokens.gather(1, places), wanted)
+    untouched = torch.ones_like(tokens, dtype=torch.bool).scatter(1, places, False)
+    assert torch.equal(tokens[untouched], shown[untouched])
+    read = shown.gather(1, places)
+    as_mask = (read == lesson.tokenizer.mask_token_id).float().mean().item()
+    assert as_mask == pytest.approx(SHOWN_AS_MASK, abs=0.03)
+    assert (read == wanted).float().mean().item() == pytest.approx(0.1, abs=0.03)
+    assert read[read != lesson.tokenizer.mask_token_id].min() >= 5  # another token is never a mark
+
+
+@pytest.mark.parametrize("make", [causal, masked])
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("float16", 2)])
+def test_tied_weights_are_written_once(tmp_path: Path, make: Any, dtype: str, size: int) -> None:
+    from safetensors import safe_open
+
+    lesson: TextLesson = make()
+    lesson.save(tmp_path, dtype)
+    parameters = sum(parameter.numel() for parameter in lesson.model.parameters())  # those that are tied count once
+    with safe_open(tmp_path / "model.safetensors", "pt") as file:
+        shapes = [file.get_tensor(name) for name in file.keys()]  # noqa: SIM118 (it cannot be iterated over)
+    assert sum(tensor.numel() for tensor in shapes) == parameters
+    assert {tensor.element_size() for tensor in shapes} == {size}
+    assert (tmp_path / "model.safetensors").stat().st_size < parameters * size + 8192
+    assert next(lesson.model.parameters()).dtype == torch.float32  # the model itself learns on as it was
+
+
+@pytest.mark.parametrize("make", [causal, masked])
+def test_a_file_in_half_precision_scores_like_the_whole_one(tmp_path: Path, make: Any) -> None:
+    lesson: Any = make()
+    asked = [Request("A dog ran.")]
+    values = []
+    for dtype in ("float32", "float16"):
+        lesson.save(tmp_path / dtype, dtype)
+        model: Any = open_model(str(tmp_path / dtype), {"device": "cpu"})
+        (scored,) = model.score(asked)
+        values.append([value for value in scored.logprobs if value is not None])
+    assert values[1] == pytest.approx(values[0], abs=0.02)
+
+
+@pytest.mark.parametrize("inner", [16, 24], ids=["plain", "projected"])
+def test_a_word_lstm_scores_what_its_lesson_learnt(tmp_path: Path, inner: int) -> None:
+    lesson = word_lstm(Shape(layers=2, width=16, inner=inner))
+    lesson.save(tmp_path, "float32")
+    model = load_lstm(ModelSpec("lstm", str(tmp_path), options={"device": "cpu"}))
+    (scored,) = model.score([Request("the cat sleeps")])
+    lesson.model.eval()
+    with torch.no_grad():
+        mean = float(lesson.loss({"starts": torch.tensor([0])}))  # the, cat, sleeps, <eos>
+        states = lesson.model.encoder(torch.tensor([[0], [2], [3], [4]]))
+        for layer in lesson.model.layers:
+            states = layer(states)[0]
+        last = lesson.model.decoder(states)[3, 0].log_softmax(0)[0]
+    total = sum(value for value in scored.logprobs if value is not None)
+    assert -total - float(last) == pytest.approx(4 * mean, rel=1e-5)
+
+
+def test_a_word_lstm_writes_its_embeddings_once_and_loads_in_half_precision(tmp_path: Path) -> None:
+    lesson = word_lstm()
+    lesson.save(tmp_path, "float16")
+    parameters = sum(parameter.numel() for parameter in lesson.model.parameters())
+    assert (tmp_path / "model.safetensors").stat().st_size < parameters * 2 + 2048
+    model = load_lstm(ModelSpec("lstm", str(tmp_path), options={"device": "cpu"}))
+    assert len(model.score([Request("the cat sleeps")])[0].logprobs) == 3
+
+
+def test_dropout_follows_the_seed() -> None:
+    for lesson in (word_lstm(Shape(2, 16, 1, 24, 0.5)), causal(shape=Shape(1, 16, 2, 24, 0.5))):
+        batch = lesson.batch(0)
+        lesson.model.train()
+        values = []
+        for seed in (1, 1, 2):
+            torch.manual_seed(seed)
+            with torch.no_grad():
+                values.append(float(lesson.loss(batch)))
+        assert values[0] == values[1] != values[2]

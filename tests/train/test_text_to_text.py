@@ -1,0 +1,98 @@
+"""Lessons on sources and targets: both networks learn from the same tables and are loaded by their backends."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from wug.errors import InputError
+from wug.models._attention_lstm_folder import make_vocabulary, source_numbers, target_numbers
+from wug.runs.opening import open_model
+from wug.train.attention_lstm import AttentionLSTMLesson
+from wug.train.examples import Examples
+from wug.train.loop import Habits, train
+from wug.train.recipe import Recipe
+from wug.train.seq2seq import Seq2SeqLesson
+from wug.train.shape import Shape
+
+LESSONS = [Seq2SeqLesson, AttentionLSTMLesson]
+SHAPE = Shape(layers=1, width=32, heads=4, inner=64)
+
+
+def tasks(count: int, seed: int = 0) -> Examples:
+    """Words to be copied or turned round."""
+    draw = random.Random(seed)
+    found = {}
+    while len(found) < count:
+        words = draw.choices("ABCDE", k=draw.randint(1, 3))
+        verb = draw.choice(["copy", "reverse"])
+        found[" ".join([verb, *words])] = " ".join(words if verb == "copy" else words[::-1])
+    return Examples(tuple(found), tuple(found.values()))
+
+
+def test_an_lstm_learns_a_small_set_by_heart_and_its_backend_answers(tmp_path: Path) -> None:
+    examples = tasks(40)
+    torch.manual_seed(1)
+    lesson = AttentionLSTMLesson(examples, SHAPE, batch=40, seed=1, device="cpu")
+    recipe = Recipe(steps=250, batch=40, rate=1e-2, warmup=10)
+    standing = train(lesson, recipe, tmp_path, habits=Habits(checkpoint_every=0, keep_checkpoint=False))
+    assert sum(standing.losses[-5:]) / 5 < 0.1
+    lesson.save(tmp_path, "float16")
+    model: Any = open_model(str(tmp_path), {"device": "cpu"})
+    assert model.generate(list(examples.sources)) == list(examples.targets)
+
+
+@pytest.mark.parametrize("kind", LESSONS)
+def test_an_example_costs_the_same_in_any_company(kind: Any) -> None:
+    """What fills up a row is neither read nor asked for."""
+    torch.manual_seed(0)
+    lesson = kind(tasks(12), SHAPE, batch=4, seed=0, device="cpu")
+    lesson.model.eval()
+    batch = lesson.batch(0)
+    sources, targets = batch["sources"], batch["targets"]
+    with torch.no_grad():
+        whole = float(lesson.loss(batch)) * int((targets != 0).sum())
+        alone = 0.0
+        for source, target in zip(sources, targets, strict=True):
+            source, target = source[source != 0], target[target != 0]
+            alone += float(lesson.loss({"sources": source[None], "targets": target[None]})) * len(target)
+    assert whole == pytest.approx(alone, rel=1e-4)
+
+
+def test_an_lstm_is_taught_the_numbers_that_its_backend_reads() -> None:
+    examples = tasks(6)
+    lesson = AttentionLSTMLesson(examples, SHAPE, batch=6, seed=0, device="cpu")
+    vocabulary = make_vocabulary(lesson.names)
+    batch = lesson.batch(0)
+    taught = {tuple(row[row != 0].tolist()) for row in batch["sources"]}
+    assert taught == {tuple(source_numbers(text, vocabulary)) for text in examples.sources}
+    answers = {tuple(row[row != 0].tolist()) for row in batch["targets"]}
+    assert answers == {tuple(target_numbers(text, vocabulary)[1:]) for text in examples.targets}
+
+
+def test_both_networks_see_the_same_examples_at_a_step() -> None:
+    examples = tasks(30)
+    t5, lstm = (kind(examples, SHAPE, batch=5, seed=3, device="cpu") for kind in LESSONS)
+    assert t5.steps_an_epoch == lstm.steps_an_epoch
+    for step in (0, 7):
+        words = [
+            [[lesson.names[n] for n in row if n] for row in lesson.batch(step)["sources"]] for lesson in (t5, lstm)
+        ]
+        assert words[0] == words[1]
+
+
+def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    lesson = AttentionLSTMLesson(tasks(16), SHAPE, batch=16, seed=0, device="cpu")
+    recipe = Recipe(steps=25, batch=16, rate=1e-2, warmup=2, precision="bfloat16")
+    losses = train(lesson, recipe, tmp_path, habits=Habits(checkpoint_every=0, keep_checkpoint=False)).losses
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_an_odd_number_of_cells_is_refused() -> None:
+    with pytest.raises(InputError, match="even --inner"):
+        AttentionLSTMLesson(tasks(4), Shape(1, 8, 1, 15), batch=2, seed=0, device="cpu")
