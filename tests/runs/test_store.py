@@ -56,7 +56,7 @@ def test_a_complete_run_is_never_written_over(store: Store) -> None:
 def test_a_run_whose_process_died_is_taken_up_under_its_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     first = store.begin("key", "m", "c")
     store.add(first, RESULT)
-    monkeypatch.setattr(stores, "_alive", lambda host, pid: False)
+    monkeypatch.setattr(stores, "alive", lambda host, pid: False)
     assert store.begin("key", "m", "c") == first
     assert store.results(first) == []
     assert store.begin("another key", "m", "c") != first

@@ -28,14 +28,17 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE TABLE IF NOT EXISTS results (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
     suite TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, signature TEXT NOT NULL, n INTEGER NOT NULL,
-    estimates TEXT NOT NULL, warnings TEXT NOT NULL, descriptions TEXT NOT NULL, meta TEXT NOT NULL);
+    estimates TEXT NOT NULL, warnings TEXT NOT NULL, descriptions TEXT NOT NULL, meta TEXT NOT NULL, summary TEXT);
 CREATE TABLE IF NOT EXISTS outcomes (
     result INTEGER NOT NULL REFERENCES results ON DELETE CASCADE, place INTEGER NOT NULL, item TEXT NOT NULL,
     measure TEXT NOT NULL, value REAL, judged INTEGER NOT NULL, groups TEXT NOT NULL, detail TEXT NOT NULL,
     PRIMARY KEY (result, place)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS results_by_run ON results (run);
 """
-VERSION = 1
+BY_CHECK = "CREATE INDEX IF NOT EXISTS outcomes_by_check ON outcomes (result, measure, value)"
+"""What a page of failing items is found by; the key of the table, and so the items' order, is at its end."""
+VERSION = 2
+"""2 added `results.summary` (what an overview shows of a result) and `outcomes_by_check`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +69,30 @@ class Store:
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise StoreError(f"the run store {path} was written by a newer wug: update wug, or use another --db")
-            self._db.executescript(SCHEMA)
-            self._db.execute(f"PRAGMA user_version={VERSION}")
+            if version < VERSION:
+                self._prepare()
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"the run store {path} cannot be used: {error}. Choose another with --db") from None
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+    def _prepare(self) -> None:
+        """Make the tables, or bring those of an earlier version up to date: all of it or nothing."""
+        with self._transaction():
+            for statement in filter(str.strip, SCHEMA.split(";")):
+                self._db.execute(statement)
+            if "summary" not in {row["name"] for row in self._db.execute("PRAGMA table_info(results)")}:
+                self._db.execute("ALTER TABLE results ADD COLUMN summary TEXT")
+            self._db.execute(BY_CHECK)
+            for row in self._db.execute("SELECT id, estimates, meta FROM results WHERE summary IS NULL").fetchall():
+                try:
+                    made = summary_of(json.loads(row["estimates"]), json.loads(row["meta"]))
+                except (ValueError, TypeError, AttributeError):
+                    continue  # a row that was damaged before stays as it was
+                self._db.execute("UPDATE results SET summary = ? WHERE id = ?", (made, row["id"]))
+            self._db.execute(f"PRAGMA user_version={VERSION}")
 
     def begin(self, key: str, model: str, command: str) -> int:
         """The number of the run to write to: a new one, or one of the same key that was broken off."""
@@ -82,7 +101,7 @@ class Store:
                 "SELECT id, host, pid FROM runs WHERE key = ? AND status IN ('running', 'interrupted') ORDER BY id",
                 (key,),
             ).fetchall():
-                if not _alive(row["host"], row["pid"]):
+                if not alive(row["host"], row["pid"]):
                     self._db.execute("DELETE FROM results WHERE run = ?", (row["id"],))
                     self._db.execute(
                         "UPDATE runs SET status = 'running', command = ?, host = ?, pid = ?, version = ? WHERE id = ?",
@@ -99,14 +118,16 @@ class Store:
 
     def add(self, run: int, result: Result) -> None:
         """Keep a result with all its outcomes."""
+        estimates = [asdict(estimate) for estimate in result.estimates]
         with self._transaction():
             made = self._db.execute(
-                "INSERT INTO results (run, suite, kind, status, signature, n, estimates, warnings, descriptions, meta)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO results"
+                " (run, suite, kind, status, signature, n, estimates, warnings, descriptions, meta, summary)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run, result.suite, result.kind, result.status, result.signature, result.n,
-                    _dump([asdict(estimate) for estimate in result.estimates]), _dump(list(result.warnings)),
-                    _dump(dict(result.descriptions)), _dump(dict(result.meta)),
+                    _dump(estimates), _dump(list(result.warnings)),
+                    _dump(dict(result.descriptions)), _dump(dict(result.meta)), summary_of(estimates, result.meta),
                 ),
             )  # fmt: skip
             self._db.executemany(
@@ -183,6 +204,12 @@ def run_key(signatures: Sequence[str], scope: Mapping[str, Any]) -> str:
     return _dump([list(signatures), dict(scope)])
 
 
+def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any]) -> str:
+    """What an overview shows of a result, as JSON: its estimates over all items, its circuit."""
+    whole = [fields for fields in estimates if fields["group"] == "all"]
+    return _dump({"estimates": whole, "circuit": meta.get("circuit")})
+
+
 def _run(row: sqlite3.Row) -> Run:
     return Run(row["id"], row["status"], row["model"], row["command"], row["started"], row["finished"], row["suites"])
 
@@ -195,7 +222,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _alive(host: str | None, pid: int | None) -> bool:
+def alive(host: str | None, pid: int | None) -> bool:
     """Whether the process that writes a run still goes on; one on another machine counts as alive."""
     if pid is None or host is None:
         return False

@@ -1,0 +1,229 @@
+"""Pictures of every page of `wug view`, for the documentation.
+
+    python docs/screenshots.py                   writes docs/images/view-*.png
+    python docs/screenshots.py --folder /tmp/x   writes them, and the store that they show, elsewhere
+
+It asks the built-in models the built-in suites. Where a model is not there, a toy is trained in its place, or answers
+are made up with a stated share of mistakes, and the pictures say so: their names stand in them. PCFG SET is always
+answered by its oracle with a share of mistakes, since a model takes many minutes for localism's long strings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import tempfile
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from wug.make import templates
+from wug.runs.cache import Cache
+from wug.runs.keeping import run_kept
+from wug.runs.opening import builtin_models, open_model, open_suites
+from wug.runs.store import Store
+from wug.web.app import create
+from wug.web.site import Site
+
+LIMITS = {"wug-cogs": 84}
+"""Items of each suite that a model is asked which makes up its answers word by word: a minute, rather than many."""
+HERE = Path(__file__).resolve().parent
+SCORED = ("syntaxgym", "wug_agreement", "wug_reflexives", "wug_npi")
+COMPUTED = ("localism", "substitutivity", "systematicity")
+SENTENCES = ("The keys to the cabinet are on the table.", "The keys to the cabinet is on the table.")
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A page, and how it is looked at."""
+
+    name: str
+    path: str
+    width: int = 1280
+    height: int = 900
+    scheme: Any = "light"
+    full: bool = False
+
+
+def toy(name: str, categories: Sequence[str], seed: int) -> str:
+    """The folder of a toy model that was trained on sentences of these categories."""
+    from wug.train.toy import train_toy
+
+    made = Path(name)  # beside the store, so that no picture shows where on this machine that is
+    if not (made / "config.json").exists():
+        examples = [e.good for category in categories for e in templates.generate(category, n=300, seed=7)]
+        train_toy(sorted(set(examples)), made, seed=seed)
+    return str(made)
+
+
+def made_up() -> str:
+    """A file of COGS answers with mistakes in a third of them."""
+    draw = Random(0)
+    path = Path("cogs-answers.jsonl")
+    with path.open("w", encoding="utf-8") as out:
+        for suite in open_suites("wug_cogs_gen"):
+            gold = suite.gold  # type: ignore[attr-defined]
+            for sentence, form in zip(gold.sentences, gold.forms, strict=True):
+                if draw.random() < 0.35:
+                    swaps = ((". agent", ". theme"), ("* ", ""), (" AND ", " ; "), ("recipient", "agent"))
+                    old, new = draw.choice(swaps)
+                    form = form.replace(old, new, 1)
+                out.write(json.dumps({"source": sentence, "prediction": form}) + "\n")
+    return f"replay:{path}"
+
+
+def models() -> dict[str, tuple[str, ...]]:
+    """What is asked of whom."""
+    there = builtin_models()
+    first = "wug-causal" if "wug-causal" in there else toy("toy-model", ("agreement", "reflexives", "npi"), 0)
+    second = "wug-lstm" if "wug-lstm" in there else toy("toy-small", ("agreement",), 1)
+    asked = {first: SCORED, second: SCORED}
+    asked["oracle:pcfgset?error=0.06"] = COMPUTED
+    if "wug-cogs" in there:
+        asked["wug-cogs"] = ("wug_cogs_gen",)
+    print(f"asking {', '.join(asked)}", flush=True)
+    return asked
+
+
+def fill(store: Store, asked: dict[str, tuple[str, ...]]) -> None:
+    """Ask every model its suites."""
+    cache = Cache(Path("answers.db"))
+    for name, wanted in asked.items():
+        limit = LIMITS.get(name)
+        suites = [suite.sample(limit) if limit else suite for one in wanted for suite in open_suites(one)]
+        shown = f"{name} --limit {limit}" if limit else name
+        run_kept(
+            suites, open_model(name), command=f"wug run {' '.join(wanted)} --model {shown}", store=store, cache=cache
+        )
+
+
+@contextmanager
+def served(site: Site) -> Iterator[str]:
+    """The address of the site, while it answers."""
+    import uvicorn
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(
+        uvicorn.Config(create(site), host="127.0.0.1", port=port, log_level="error", lifespan="off", ws="none")
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+def shots(site: Site) -> list[Shot]:
+    """The pages, in the order of the documentation."""
+    kept = site.shelf.overview()
+
+    def first(kind: str, suite: str = "") -> int:
+        return next((one.id for one in kept if one.kind == kind and suite in one.suite), 0)
+
+    gym, pairs = first("syntaxgym", "agreement"), first("pairs", "agreement")
+    local, twins, cogs = first("pcfgset", "localism"), first("pcfgset", "substitutivity"), first("cogs")
+    sentence = urllib.parse.urlencode([*(("s", text) for text in SENTENCES), *(("m", m) for m in site.models[:2])])
+    found = [
+        Shot("runs", "/", 1440),
+        Shot("runs-dark", "/", 1440, scheme="dark"),
+        Shot("runs-phone", "/", 390, 844),
+        Shot("run", "/run/1"),
+        Shot("syntaxgym", f"/result/{gym}", height=1500),
+        Shot("syntaxgym-dark", f"/result/{gym}", scheme="dark"),
+        Shot("syntaxgym-phone", f"/result/{gym}", 390, 844),
+        Shot("syntaxgym-items", f"/result/{gym}/items?check=prediction_0&value=false", 1440),
+        Shot("syntaxgym-item", f"/result/{gym}/item/2", 1440),
+        Shot("pairs", f"/result/{pairs}", height=1200),
+        Shot("pairs-items", f"/result/{pairs}/items?value=false"),
+        Shot("pairs-phone", f"/result/{pairs}/items?value=false", 390, 844),
+        Shot("numbers", f"/result/{pairs}/numbers"),
+        Shot("suite", f"/suite?name={urllib.parse.quote(next((k.suite for k in kept if k.id == pairs), ''))}"),
+        Shot("localism", f"/result/{local}", height=1300),
+        Shot("localism-items", f"/result/{local}/items?value=false", height=1200),
+        Shot("substitutivity", f"/result/{twins}", height=1300),
+        Shot("substitutivity-items", f"/result/{twins}/items?value=false"),
+        Shot("cogs", f"/result/{cogs}", height=1500),
+        Shot("cogs-items", f"/result/{cogs}/items?value=false", height=1200),
+        Shot("compare", "/compare?run=1&run=2", 1440, 1300),
+        Shot("editor", "/editor", 1440),
+        Shot("sentence", f"/sentence?{sentence}", height=1000),
+        Shot("error", "/result/4711"),
+    ]
+    return [shot for shot in found if "/result/0" not in shot.path]
+
+
+def take(address: str, wanted: Sequence[Shot], folder: Path) -> None:
+    """A picture of every page."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        raise SystemExit("no chromium on this machine: apt install chromium")
+    folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        for shot in wanted:
+            context = browser.new_context(
+                viewport={"width": shot.width, "height": shot.height}, color_scheme=shot.scheme, reduced_motion="reduce"
+            )
+            page = context.new_page()
+            page.goto(address + shot.path)
+            page.wait_for_load_state("networkidle")
+            if shot.name == "editor":
+                open_grid(page)
+            page.wait_for_timeout(600)
+            page.screenshot(path=folder / f"view-{shot.name}.png", full_page=shot.full)
+            print(folder / f"view-{shot.name}.png", flush=True)
+            context.close()
+        browser.close()
+
+
+def open_grid(page: Any) -> None:
+    """From the editor's first page to a grid with a suite in it, where there is one to choose."""
+    for name in ("wug_agreement_pp", "agreement"):
+        link = page.locator(f"a:has-text('{name}'), button:has-text('{name}')").first
+        if link.count():
+            link.click()
+            page.wait_for_load_state("networkidle")
+            page.get_by_role("button", name="Score", exact=True).click()
+            page.wait_for_selector(".live svg", timeout=120_000)
+            return
+
+
+def main() -> None:
+    """Make the store, look at every page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, help="where pictures and store go, instead of docs/images")
+    parser.add_argument("--only", default="", help="pictures whose name has this in it")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = (given.folder or Path(name)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        os.chdir(folder)
+        store = Store(Path("wug.db"))
+        asked = models()
+        if not store.runs():
+            fill(store, asked)
+            if "wug-cogs" not in asked:
+                fill(store, {made_up(): ("wug_cogs_gen",)})
+        site = Site(store=store, cache=Path("answers.db"), folders=(Path(),), models=tuple(list(asked)[:2]))
+        wanted = [shot for shot in shots(site) if given.only in shot.name]
+        with served(site) as address:
+            take(address, wanted, folder if given.folder else HERE / "images")
+
+
+if __name__ == "__main__":
+    main()

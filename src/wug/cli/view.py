@@ -1,0 +1,83 @@
+"""`wug view`: the runs in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wug.cli import _common as common
+
+PORT = 8765
+OWN = ("127.0.0.1", "localhost", "::1")
+"""Addresses that only this machine can reach."""
+
+
+@click.command("view")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="The port; a free one where it is taken.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen at. Any other than your own machine's lets others in: there is no password.",
+)
+@click.option("--open/--no-open", "opens", default=True, show_default=True, help="Open the browser.")
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="A folder with suites that the editor may read and write; repeatable.  [default: the current one]",
+)
+@click.option("--model", "models", multiple=True, metavar="MODEL", help="A model that pages may ask; repeatable.")
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="WUG_CACHE",
+    help="The file of cached answers.  [default: answers.db in the user's cache folder]",
+)
+@common.db_option
+def command(
+    port: int,
+    host: str,
+    opens: bool,
+    folders: tuple[Path, ...],
+    models: tuple[str, ...],
+    cache: Path | None,
+    db: Path | None,
+) -> None:
+    """Look at runs in the browser, while they go on; write suites and try sentences there.
+
+    \b
+    wug view
+    wug view --model causal:gpt2 --folder suites
+    wug view --db demo/wug.db --no-open
+
+    Everything stays on this machine: the page is for you alone, and asks nothing of the network.
+    """
+    from wug.errors import MissingExtra
+
+    try:
+        from wug.web.serving import Options, serve
+    except ImportError:
+        raise MissingExtra("wug view", "web") from None
+    if host not in OWN:
+        common.say(f"warning: at {host} others may reach this page too, look at every run and write into the folders")
+    serve(
+        Options(
+            db=db or common.default_db(),
+            cache=cache or common.default_cache(),
+            folders=tuple(folder.resolve() for folder in folders) or (Path.cwd(),),
+            models=models,
+            host=host,
+            port=port,
+            opens=opens,
+        ),
+        say=click.echo,
+    )

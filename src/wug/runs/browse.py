@@ -1,0 +1,278 @@
+"""The run store, read page by page: never more of it in memory than a page shows.
+
+Every thread has a connection of its own that can only read, so a look never stands in a writer's way.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from wug.errors import StoreError
+from wug.runs._rows import Filter, Kept, Placed, condition, goes_on, kept, mapping, placed, run_of
+from wug.runs.store import Run
+from wug.types import Estimate, Outcome, Result
+
+__all__ = ["Filter", "Kept", "Page", "Placed", "Shelf"]
+
+PAGE = 50
+"""Outcomes on a page."""
+NEAR = 40
+"""Places before and behind an outcome in which the others of its item stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some outcomes, and where the pages beside it begin."""
+
+    rows: tuple[Placed, ...]
+    before: int | None
+    """Give it as `before` for the page in front; None where there is none."""
+    after: int | None
+    """Give it as `after` for the next page; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The runs of a store, to look at."""
+
+    path: Path
+    _own: threading.local = field(default_factory=threading.local, init=False, compare=False, repr=False)
+
+    def state(self) -> tuple[str, bool]:
+        """A word that changes with anything that a page shows of the runs, and whether a run goes on."""
+        row = self._one(
+            "SELECT (SELECT count(*) FROM runs) AS runs, (SELECT max(id) FROM results) AS newest,"
+            " (SELECT max(finished) FROM runs) AS finished"
+        )
+        going = [one for one in self._all("SELECT host, pid FROM runs WHERE status = 'running'") if goes_on(one)]
+        parts = [*(str(row[name] or 0) for name in ("runs", "newest", "finished")), str(len(going))]
+        return "-".join(parts).replace(":", "").replace("+", ""), bool(going)
+
+    def runs(self) -> list[Run]:
+        """All runs, the latest first."""
+        rows = self._all(
+            "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites FROM runs ORDER BY id DESC"
+        )
+        return [run_of(row) for row in rows]
+
+    def run(self, number: int) -> Run:
+        """One run, or an error that says which there are."""
+        row = self._one(
+            "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites FROM runs WHERE id = ?",
+            (number,),
+        )
+        if row is None:
+            newest = self._one("SELECT max(id) AS id FROM runs")["id"]
+            there = "there is none yet: wug run SUITE --model MODEL" if newest is None else f"the latest is {newest}"
+            raise StoreError(f"no run {number} in {self.path}; {there}")
+        return run_of(row)
+
+    def overview(self, runs: Sequence[int] | None = None) -> list[Kept]:
+        """The results of these runs, or of all, each with its estimates over all items."""
+        where = ""
+        values: tuple[int, ...] = ()
+        if runs is not None:
+            where, values = f"WHERE results.run IN ({','.join('?' * len(runs))})", tuple(runs)
+        rows = self._all(
+            "SELECT results.id, results.run, runs.model, suite, kind, results.status, n, summary,"
+            " CASE WHEN summary IS NULL THEN estimates END AS estimates,"
+            " CASE WHEN summary IS NULL THEN meta END AS meta"
+            f" FROM results JOIN runs ON runs.id = results.run {where} ORDER BY results.id",
+            values,
+        )
+        return [kept(row) for row in rows]
+
+    def result(self, number: int) -> tuple[Result, Run]:
+        """A result without its outcomes, and its run."""
+        row = self._one("SELECT * FROM results WHERE id = ?", (number,))
+        if row is None:
+            raise StoreError(
+                f"no result {number} in {self.path}. A run that is taken up again makes its results anew: look for it "
+                "among all runs"
+            )
+        run = self.run(row["run"])
+        try:
+            found = Result(
+                suite=row["suite"],
+                kind=row["kind"],
+                model=run.model,
+                status=row["status"],
+                signature=row["signature"],
+                n=row["n"],
+                estimates=tuple(Estimate(**fields) for fields in json.loads(row["estimates"])),
+                warnings=tuple(json.loads(row["warnings"])),
+                descriptions=json.loads(row["descriptions"]),
+                meta=json.loads(row["meta"]),
+            )
+        except (ValueError, TypeError) as error:
+            raise StoreError(f"result {number} of run {run.id} cannot be read: its row is damaged ({error})") from None
+        return found, run
+
+    def head(self, result: int) -> dict[str, Any]:
+        """The signature and the warnings of a result."""
+        row = self._one("SELECT signature, warnings FROM results WHERE id = ?", (result,))
+        try:
+            warnings = [str(text) for text in json.loads(row["warnings"])]
+        except (ValueError, TypeError):
+            warnings = ["its warnings cannot be read: the row is damaged"]
+        return {"signature": str(row["signature"]), "warnings": warnings}
+
+    def any_outcome(self, result: int) -> bool:
+        """Whether a result has outcomes."""
+        return self._one("SELECT 1 FROM outcomes WHERE result = ? LIMIT 1", (result,)) is not None
+
+    def checks(self, result: int) -> list[str]:
+        """The checks of a result's outcomes."""
+        found: list[str] = []
+        last = ""
+        while True:  # a step of the index for each check, rather than a walk over all rows
+            row = self._one(
+                "SELECT measure FROM outcomes WHERE result = ? AND measure > ? ORDER BY measure LIMIT 1", (result, last)
+            )
+            if row is None:
+                return found
+            last = row["measure"]
+            found.append(last)
+
+    def tally(self, result: int, check: str) -> dict[str, int]:
+        """How many outcomes a check has: all of them under ``, those `true`, `false` and `none`."""
+        counts: dict[str, int] = {"": 0, "true": 0, "false": 0, "none": 0}
+        # The index alone answers this; whether numbers are judgements, one row tells.
+        rows = self._all(
+            "SELECT value, count(*) AS n FROM outcomes WHERE result = ? AND measure = ? GROUP BY value", (result, check)
+        )
+        judged = self._one(
+            "SELECT judged FROM outcomes WHERE result = ? AND measure = ? AND value IS NOT NULL LIMIT 1",
+            (result, check),
+        )
+        for row in rows:
+            counts[""] += row["n"]
+            if row["value"] is None:
+                counts["none"] = row["n"]
+            elif judged is not None and judged["judged"]:
+                counts["true" if row["value"] else "false"] += row["n"]
+        return counts
+
+    def count(self, result: int, wanted: Filter) -> int:
+        """How many outcomes are wanted."""
+        where, values = condition(wanted)
+        if wanted.check is not None and wanted.group is None and not wanted.text:
+            return self.tally(result, wanted.check)[wanted.value or ""]
+        return int(self._one(f"SELECT count(*) AS n FROM outcomes WHERE result = ?{where}", (result, *values))["n"])
+
+    def page(
+        self, result: int, wanted: Filter, *, after: int = -1, before: int | None = None, size: int = PAGE
+    ) -> Page:
+        """Outcomes in their order behind the place `after`, or in front of `before`."""
+        where, values = condition(wanted)
+        if before is None:
+            limits, order, bound = "place > ?", "ASC", after
+        else:
+            limits, order, bound = "place < ?", "DESC", before
+        rows = self._all(
+            f"SELECT * FROM outcomes WHERE result = ?{where} AND {limits} ORDER BY place {order} LIMIT ?",
+            (result, *values, bound, size + 1),
+        )
+        more, rows = len(rows) > size, rows[:size]
+        if before is not None:
+            rows = rows[::-1]
+        found = tuple(placed(row) for row in rows)
+        if not found:
+            return Page((), None, None)
+        front = more if before is not None else after >= 0
+        behind = more if before is None else True
+        return Page(found, found[0].place if front else None, found[-1].place if behind else None)
+
+    def outcomes(self, result: int, wanted: Filter, *, most: int | None = None) -> Iterator[Placed]:
+        """All outcomes that are wanted, one after the other."""
+        where, values = condition(wanted)
+        limit = "" if most is None else f" LIMIT {int(most)}"
+        for row in self._run(
+            f"SELECT * FROM outcomes WHERE result = ?{where} ORDER BY place{limit}", (result, *values)
+        ):
+            yield placed(row)
+
+    def place(self, result: int, place: int) -> Placed:
+        """The outcome at a place."""
+        row = self._one("SELECT * FROM outcomes WHERE result = ? AND place = ?", (result, place))
+        if row is None:
+            raise StoreError(f"result {result} has no outcome {place}")
+        return placed(row)
+
+    def item(self, result: int, item: str) -> list[Placed]:
+        """Every outcome of an item."""
+        rows = self._all("SELECT * FROM outcomes WHERE result = ? AND item = ? ORDER BY place", (result, item))
+        return [placed(row) for row in rows]
+
+    def same_item(self, result: int, rows: Sequence[Placed]) -> list[tuple[Placed, ...]]:
+        """For each outcome all of its item; a suite judges an item as a whole before the next."""
+        found = []
+        for row in rows:
+            near = self._all(
+                "SELECT * FROM outcomes WHERE result = ? AND place BETWEEN ? AND ? AND item = ? ORDER BY place",
+                (result, row.place - NEAR, row.place + NEAR, row.outcome.item),
+            )
+            found.append(tuple(placed(one) for one in near))
+        return found
+
+    def groups(self, result: int, check: str, field: str) -> list[dict[str, str]]:
+        """The groups of one outcome for each value of a field."""
+        rows = self._all(
+            "SELECT groups FROM outcomes WHERE result = ? AND measure = ? "
+            " GROUP BY CASE WHEN json_valid(groups) THEN json_extract(groups, ?) END",
+            (result, check, f'$."{field}"'),
+        )
+        return [{str(key): str(value) for key, value in mapping(row["groups"]).items()} for row in rows]
+
+    def sampled_groups(self, result: int, most: int = 500) -> list[dict[str, str]]:
+        """The groups of some outcomes, evenly spaced over the result."""
+        last = self._one("SELECT max(place) AS last FROM outcomes WHERE result = ?", (result,))["last"] or 0
+        places = sorted({place * last // most for place in range(most + 1)})
+        marks = ",".join("?" * len(places))
+        rows = self._all(f"SELECT groups FROM outcomes WHERE result = ? AND place IN ({marks})", (result, *places))
+        return [{str(key): str(value) for key, value in mapping(row["groups"]).items()} for row in rows]
+
+    def sketches(self, result: int, check: str, *keys: str) -> Iterator[Outcome]:
+        """Every outcome of a check with these parts of its detail alone: a page holds them all."""
+        rows = self._run("SELECT * FROM outcomes WHERE result = ? AND measure = ? ORDER BY place", (result, check))
+        for row in rows:
+            found = placed(row).outcome
+            yield replace(found, detail={key: found.detail[key] for key in keys if key in found.detail})
+
+    def numbers(self, result: int, check: str, *keys: str) -> Iterator[tuple[Any, ...]]:
+        """The value of each outcome of a check, with these parts of its detail; None for one that it lacks."""
+        for row in self._run("SELECT value, detail FROM outcomes WHERE result = ? AND measure = ?", (result, check)):
+            detail = mapping(row["detail"])
+            yield (row["value"], *(detail.get(key) for key in keys))
+
+    def _one(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        return self._run(sql, values).fetchone()
+
+    def _all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        return self._run(sql, values).fetchall()
+
+    def _run(self, sql: str, values: Sequence[Any]) -> sqlite3.Cursor:
+        try:
+            return self._connection().execute(sql, values)
+        except sqlite3.Error as error:
+            raise StoreError(f"the run store {self.path} cannot be read: {error}") from None
+
+    def _connection(self) -> sqlite3.Connection:
+        """The connection of this thread."""
+        known: sqlite3.Connection | None = getattr(self._own, "db", None)
+        if known is None:
+            try:
+                known = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10)
+                known.row_factory = sqlite3.Row
+                known.execute("PRAGMA query_only=ON")
+                known.execute("PRAGMA cache_size=-1000")
+            except sqlite3.Error as error:
+                raise StoreError(f"the run store {self.path} cannot be read: {error}") from None
+            self._own.db = known
+        return known

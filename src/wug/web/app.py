@@ -1,0 +1,31 @@
+"""The application: every module of `pages/`, the files it needs, and what guards it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+
+from wug import registry
+from wug.web import failures, safety
+from wug.web.site import Site
+
+
+def create(site: Site) -> Starlette:
+    """The application that shows a site."""
+    routes: list[BaseRoute] = []
+    for name in registry.names("web.pages"):
+        routes += registry.find("web.pages", name).routes(site)
+    routes.append(Mount("/static", StaticFiles(directory=str(files("wug.web") / "static")), name="static"))
+    return Starlette(
+        routes=routes,
+        middleware=[
+            Middleware(safety.Headers),
+            Middleware(safety.Guard, site=site),
+            Middleware(failures.Caught, site=site),
+        ],
+        exception_handlers=failures.handlers(site),
+    )

@@ -1,0 +1,147 @@
+"""Live checking of a suite in the making: each prediction by itself, and the suite as a whole.
+
+The suite is judged by the very code that reads its file, so the editor says what `wug check` will say. Each
+problem comes with the cell of the grid that it is about.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import FormulaError, InputError, caret
+from wug.judges import formula
+from wug.suites import syntaxgym
+from wug.types import Problem
+
+CELLS = 50
+"""So many places of one problem are named; the rest are counted."""
+
+_ENTRY = re.compile(r"items, entry (\d+)")
+_WITHIN = re.compile(r"(?:, condition (?P<condition>.*?))?(?:, region (?P<region>\d+))?\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A place in the grid, counted from 0; None where a problem is about all of them."""
+
+    item: int | None = None
+    row: int | None = None
+    """Which condition of the item."""
+    region: int | None = None
+    prediction: int | None = None
+    field: str | None = None
+    """Of `meta`."""
+
+
+@contextmanager
+def as_file(document: Mapping[str, Any], name: str = "suite.json") -> Iterator[Path]:
+    """A suite as a file for as long as it is looked at."""
+    with tempfile.TemporaryDirectory(prefix="wug-") as folder:
+        path = Path(folder) / name
+        path.write_text(syntaxgym.json_text(document), encoding="utf-8")
+        yield path
+
+
+def check(document: Mapping[str, Any], formulas: Sequence[str]) -> dict[str, Any]:
+    """What is to be said about a suite: `predictions`, one for each formula, and `problems`."""
+    regions, conditions = _names(document)
+    with as_file(document) as path:
+        problems = syntaxgym.check(path)
+    return {
+        "predictions": [_prediction(text, regions, conditions) for text in formulas],
+        "problems": _grouped(problems, document),
+    }
+
+
+def _prediction(text: str, regions: Mapping[int, str], conditions: Sequence[str]) -> dict[str, Any]:
+    """A formula's English and canonical form, or its fault with the caret under it."""
+    if not text.strip():
+        return {"error": "There is no formula yet.", "caret": "", "empty": True}
+    try:
+        found = formula.parse(text).resolve(regions, conditions)
+    except FormulaError as error:
+        return {
+            "error": error.message,
+            "caret": "\n".join(line[4:] for line in caret(text, error.start, error.end).split("\n")),
+            "start": error.start,
+            "end": error.end,
+        }
+    return {"english": found.english(regions), "canonical": found.canonical()}
+
+
+def _names(document: Mapping[str, Any]) -> tuple[dict[int, str], list[str]]:
+    try:
+        regions = {int(number): str(name) for number, name in document["region_meta"].items()}
+        names = [one["condition_name"] for item in document["items"] for one in item["conditions"]]
+        return regions, list(dict.fromkeys(name.strip() for name in names))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError("what was sent is not a suite") from None
+
+
+def _grouped(problems: Sequence[Problem], document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Problems that say the same as one, with all their cells."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((problem.level, problem.message), []).append(problem)
+    return [
+        {
+            "level": level,
+            "message": message.split("\n")[0],
+            "count": len(some),
+            "places": [
+                {"place": problem.place, **asdict(place(problem, document["items"]))} for problem in some[:CELLS]
+            ],
+        }
+        for (level, message), some in groups.items()
+    ]
+
+
+def place(problem: Problem, items: Sequence[Mapping[str, Any]]) -> Cell:
+    """The cell that a problem is about."""
+    where = problem.place
+    if not where and (first := re.search(r"; first (item .*)", problem.message, re.DOTALL)):
+        where = first[1]
+    if prediction := re.match(r"prediction (\d+)\Z", where):
+        return Cell(prediction=int(prediction[1]))
+    if where.startswith("meta, "):
+        return Cell(field=where.removeprefix("meta, "))
+    if region := re.match(r"region_meta, (\d+)\Z", where):
+        return Cell(region=int(region[1]) - 1)
+    if entry := _ENTRY.match(where):
+        return Cell(item=int(entry[1]) - 1)
+    if where.startswith(("item ", "items ")):
+        return _cell(where.partition(" ")[2], problem.message, items)
+    return Cell(field="name") if where == "meta" else Cell()
+
+
+def _cell(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> Cell:
+    """`12, condition a, region 3` as a cell; an item's or a condition's name may hold commas itself."""
+    for index, item in enumerate(items):
+        number = str(item["item_number"])
+        if not where.startswith(number):
+            continue
+        rest = where[len(number) :]
+        if listed := re.match(r"(?:, (?!condition )[^,]*)+", rest):  # items 1, 2, …, condition a
+            rest = rest[listed.end() :] if rest[listed.end() :].startswith(", condition ") or not rest else rest
+        if rest and not rest.startswith(", "):
+            continue
+        found = _WITHIN.match(rest)
+        row, region = None, None
+        if found is not None:
+            row = _row(found["condition"], item)
+            region = None if found["region"] is None else int(found["region"]) - 1
+        if region is None and (said := re.match(r"region (\d+) is ", message)):
+            region = int(said[1]) - 1
+        return Cell(item=index, row=row, region=region)
+    return Cell()
+
+
+def _row(name: str | None, item: Mapping[str, Any]) -> int | None:
+    names = [condition["condition_name"].strip() for condition in item["conditions"]]
+    return names.index(name) if name in names else None

@@ -1,0 +1,184 @@
+"""Models compared: every model on one suite, and two runs or more item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from wug.errors import InputError, StoreError
+from wug.report import charts
+from wug.report.comparison import FORMATS
+from wug.report.comparison_section import compared
+from wug.report.families import Figure, Shown
+from wug.report.families._grouped import point
+from wug.report.learning import figures as curve_figures
+from wug.runs.browse import Kept
+from wug.runs.compare import Choice, Comparison, compare
+from wug.runs.learning import learning_curves
+from wug.web import drawing
+from wug.web.shown import headline
+from wug.web.site import Site
+from wug.web.tables import table
+
+NAV = ("Compare", "/compare", 10)
+TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "tex": "text/plain", "md": "text/plain"}
+ITEMS = 20
+"""Items on which models disagree that each contrast lists."""
+MOST = 12
+"""Sides of a comparison."""
+COLUMNS = ("run", "model", "status", "check", "value", "low", "high", "n", "result")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A model on a suite."""
+
+    kept: Kept
+    shown: Shown
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    """The pages that compare."""
+
+    def page(request: Request) -> Response:
+        sides = _sides(request)
+        context: dict[str, Any] = {
+            "runs": site.shelf.runs()[:500],
+            "sides": sides,
+            "section": None,
+            "curves": [],
+            "fault": "",
+        }
+        if len(sides) > 1:
+            try:
+                found = _compared(site, request, sides)
+                context |= {"section": compared(found), "sides_named": found.sides, "curves": _curves(site, sides)}
+            except (InputError, StoreError) as error:
+                context["fault"] = str(error)
+        query = request.url.query
+        return site.page(request, "compare.html", status=400 if context["fault"] else 200, asked=query, **context)
+
+    def as_text(request: Request) -> Response:
+        form = request.path_params["form"]
+        if form not in TYPES:
+            raise HTTPException(404, f"There is no comparison as {form!r}, only as {', '.join(TYPES)}.")
+        found = _compared(site, request, _sides(request))
+        return PlainTextResponse(FORMATS["latex" if form == "tex" else form](found) + "\n", media_type=TYPES[form])
+
+    def figure(request: Request) -> Response:
+        name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
+        sides = _sides(request)
+        made: Sequence[Figure] = ()
+        if name.startswith("compared-"):
+            made = compared(_compared(site, request, sides)).figures
+        elif name.startswith("curve-"):
+            return drawing.answer(dict(_curves(site, sides)).get(name), form, name)
+        return drawing.answer(next((one for one in made if one.id == name), None), form, name)
+
+    def suite(request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        rows = _standings(site, name)
+        if not rows:
+            raise HTTPException(404, f"No run has a suite called {name!r}.")
+        return site.page(request, "suite.html", name=name, rows=rows, figure=_dots(name, rows))
+
+    def suite_rows(request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        return table(request.path_params["form"], name, COLUMNS, _rows(_standings(site, name)))
+
+    def suite_figure(request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        rows = _standings(site, name)
+        return drawing.answer(_dots(name, rows) if rows else None, request.path_params.get("form", "vl.json"), name)
+
+    return [
+        Route("/compare", page),
+        Route("/compare/figure/{name}.vl.json", figure),
+        Route("/compare/figure/{name}.{form}", figure),
+        Route("/compare.{form}", as_text),
+        Route("/suite", suite),
+        Route("/suite.{form}", suite_rows),
+        Route("/suite/figure.vl.json", suite_figure),
+        Route("/suite/figure.{form}", suite_figure),
+    ]
+
+
+def _sides(request: Request) -> list[list[int]]:
+    """What is compared: each `run` is a side, and each `side` several runs with commas between them."""
+    sides = []
+    for text in [*request.query_params.getlist("run"), *request.query_params.getlist("side")]:
+        numbers = [part.strip() for part in text.split(",") if part.strip()]
+        if not all(part.isdecimal() and len(part) < 12 for part in numbers):
+            raise HTTPException(400, f"{text!r} is no number of a run, nor several with commas between them.")
+        if numbers:
+            sides.append([int(part) for part in numbers])
+    if len(sides) > MOST:
+        raise HTTPException(400, f"{len(sides)} runs are too many for one page: choose {MOST} at most.")
+    return sides
+
+
+def _compared(site: Site, request: Request, sides: Sequence[Sequence[int]]) -> Comparison:
+    query = request.query_params
+    choice = Choice(
+        suites=[name for name in query.getlist("suite") if name],
+        checks=[name for name in query.getlist("check") if name],
+        all_pairs=query.get("pairs") == "all",
+        pool=query.get("pool") == "yes",
+        items=ITEMS,
+    )
+    return compare(site.store, sides, choice)
+
+
+def _curves(site: Site, sides: Sequence[Sequence[int]]) -> list[tuple[str, Figure]]:
+    """Learning curves, where the runs are checkpoints of one model whose names tell their steps."""
+    try:
+        found = learning_curves(site.store, [number for side in sides for number in side])
+    except InputError:
+        return []
+    return [(f"curve-{place}", figure) for place, figure in enumerate(curve_figures(found))]
+
+
+def _standings(site: Site, suite: str) -> list[Standing]:
+    """Every model on a suite, the best first."""
+    found = [kept for kept in site.shelf.overview() if kept.suite == suite and not kept.fault]
+    rows = [Standing(kept, shown) for kept in found if (shown := headline(kept)) is not None]
+    return sorted(rows, key=lambda row: -row.shown.value)
+
+
+def _dots(suite: str, rows: Sequence[Standing]) -> Figure:
+    several = len({row.kept.model for row in rows}) < len(rows)
+    shown = rows[:60]
+    points = [
+        point(row.shown, name=f"{row.kept.model} (run {row.kept.run})" if several else row.kept.model) for row in shown
+    ]
+    share = all(row.shown.share for row in shown)
+    more = f" The first {len(shown)} of {len(rows)}." if len(shown) < len(rows) else ""
+    return Figure(
+        id="f-suite",
+        chart=charts.intervals(points, title=rows[0].shown.name, share=share),
+        title=f"Every model on {suite}",
+        note=f"{rows[0].shown.name.capitalize()} with 95 % intervals, the best first.{more}",
+        columns=COLUMNS[:8],
+        rows=tuple(tuple(str(row.get(name, "")) for name in COLUMNS[:8]) for row in _rows(shown)),
+    )
+
+
+def _rows(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        yield {
+            "run": row.kept.run,
+            "model": row.kept.model,
+            "status": row.kept.status,
+            "check": row.shown.check,
+            "value": row.shown.value,
+            "low": row.shown.low,
+            "high": row.shown.high,
+            "n": row.shown.n,
+            "result": row.kept.id,
+        }

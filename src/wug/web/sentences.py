@@ -1,0 +1,114 @@
+"""Scored sentences as a page shows them: tokens with their bits, where they first differ, the totals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wug.types import Scored, Token
+
+BITS, SHADES = 2, 10
+"""Bits to a shade, and shades: as everywhere else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A token as the page shows it."""
+
+    text: str
+    bits: str
+    shade: str
+    """The class of its colour."""
+    differs: bool = False
+    """Whether it is the first token that another sentence has not in this place."""
+    joined: bool = False
+    """Whether it goes on with the word of the token before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence with its tokens."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+    total: str
+    mean: str
+    """Bits a token."""
+    change: str = ""
+    """Bits more or fewer than the first sentence; empty for the first itself."""
+    least: bool = False
+    """Whether it is the least surprising of several."""
+    unscored: int = 0
+    """Tokens without a probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What one model says of all sentences."""
+
+    model: str
+    lines: tuple[Line, ...]
+    ended: bool = True
+    error: str = ""
+    verdict: str = ""
+
+
+def panel(model: str, scored: Sequence[Scored]) -> Panel:
+    """The sentences as one model has them."""
+    totals = [one.surprisal() for one in scored]
+    first = differing([one.tokens for one in scored])
+    least = min(totals) if len(set(totals)) > 1 else None
+    lines = tuple(
+        Line(
+            text=one.text,
+            pieces=tuple(_piece(token, one.text, index == first) for index, token in enumerate(one.tokens)),
+            total=_bits(total),
+            mean=_bits(total / len(known)) if (known := [t for t in one.tokens if t.logprob is not None]) else "–",
+            change="" if index == 0 else _signed(total - totals[0]),
+            least=total == least,
+            unscored=len(one.tokens) - len(known),
+        )
+        for index, (one, total) in enumerate(zip(scored, totals, strict=True))
+    )
+    return Panel(model, lines, verdict=_verdict(totals))
+
+
+def differing(sentences: Sequence[Sequence[Token]]) -> int | None:
+    """Which token is the first that not all sentences share; None for one sentence, or where all are alike."""
+    if len(sentences) < 2:
+        return None
+    for index in range(max(map(len, sentences))):
+        if len({tokens[index].text if index < len(tokens) else None for tokens in sentences}) > 1:
+            return index
+    return None
+
+
+def _verdict(totals: Sequence[float]) -> str:
+    if len(totals) < 2:
+        return ""
+    low = min(totals)
+    if all(total == low for total in totals):
+        return "All sentences are as surprising."
+    place = totals.index(low) + 1
+    second = sorted(totals)[1]
+    more = f"by {_bits(second - low)} bits" if second > low else "with another one"
+    return f"Sentence {place} is the least surprising, {more}."
+
+
+def _piece(token: Token, text: str, differs: bool) -> Piece:
+    seen = token.text.strip() or "␣"
+    joined = 0 < token.start < len(text) and not text[token.start - 1].isspace()
+    if token.surprisal is None:
+        return Piece(seen, "–", "sx", differs, joined)
+    shade = min(SHADES - 1, max(0, int(min(token.surprisal, 1e6) / BITS)))
+    return Piece(seen, _bits(token.surprisal), f"s{shade}", differs, joined)
+
+
+def _bits(value: float) -> str:
+    return "∞" if value == float("inf") else f"{value + 0.0:.1f}".replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    if value != value or value in (float("inf"), float("-inf")):
+        return "–"
+    return f"{'+' if value >= 0 else '−'}{abs(value):.1f}"

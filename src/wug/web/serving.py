@@ -1,0 +1,127 @@
+"""The server: the address it has, who may come, how it ends."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wug import registry
+from wug.errors import WugError
+from wug.report import _vega
+from wug.runs.opening import builtin_models
+from wug.runs.store import Store
+from wug.web import bundle, grid, rendering, shown
+from wug.web.site import LOOPBACK, Site
+
+LATER = 1.0
+"""Seconds after the start, when the first page is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user chose."""
+
+    db: Path
+    cache: Path
+    folders: tuple[Path, ...]
+    models: tuple[str, ...]
+    host: str
+    port: int
+    opens: bool
+
+
+def serve(options: Options, say: Callable[[str], None]) -> None:
+    """Answer until the user ends it."""
+    import uvicorn
+
+    from wug.web.app import create
+
+    site = site_of(options)
+    prepare(site)
+    config = uvicorn.Config(
+        create(site), log_level="warning", lifespan="off", ws="none", server_header=False, timeout_graceful_shutdown=2
+    )
+    config.load()
+    taken = listen(options.host, options.port)
+    address = f"http://{_shown(options.host)}:{taken.getsockname()[1]}/"
+    say(f"wug view at {address}\n{options.db}\nCtrl-C ends it")
+    if options.opens:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    later = threading.Timer(LATER, _fetch, args=(site,))
+    later.daemon = True
+    later.start()
+    server = uvicorn.Server(config)
+    try:
+        server.run(sockets=[taken])
+    except KeyboardInterrupt:
+        pass  # the user ended it: that is how it should end
+    finally:
+        taken.close()
+        site.store.close()
+    say("ended")
+
+
+def prepare(site: Site) -> None:
+    """Do once what every page needs, so that the first one does not wait for it."""
+    for name in rendering.own():
+        rendering.environment().get_template(name)
+    for kind in registry.names("report.families"):
+        shown.family(kind)
+        shown.page_family(kind)
+    grid.grid(site.shelf.runs(), site.shelf.overview(), grid.Wanted())
+
+
+def site_of(options: Options) -> Site:
+    """The site that the options describe."""
+    everywhere = options.host in ("0.0.0.0", "::", "")
+    names = {options.host.lower(), *((socket.gethostname().lower(), socket.getfqdn().lower()) if everywhere else ())}
+    return Site(
+        store=Store(options.db),
+        cache=options.cache,
+        folders=options.folders,
+        models=tuple(dict.fromkeys([*builtin_models(), *options.models])),
+        hosts=LOOPBACK | (frozenset(names) - {"", "0.0.0.0", "::"}),
+        any_address=everywhere,
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at the port, or at a free one where that is taken."""
+    kind = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for wanted in (port, 0):
+        made = socket.socket(kind, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host, wanted))
+        except OSError as error:
+            made.close()
+            if wanted == 0 or isinstance(error, socket.gaierror):
+                raise WugError(f"cannot listen at {host!r}: {error.strerror or error}. Choose another --host") from None
+            continue
+        made.listen(1024)
+        return made
+    raise AssertionError("a free port is always tried")
+
+
+def _shown(host: str) -> str:
+    """A host as it stands in an address."""
+    if host in ("0.0.0.0", "::", ""):
+        return "localhost"
+    try:
+        return f"[{host}]" if ipaddress.ip_address(host).version == 6 else host
+    except ValueError:
+        return host
+
+
+def _fetch(site: Site) -> None:
+    """Fetch what the first chart needs, while the user reads the first page."""
+    try:
+        bundle.script(site.cache.parent)
+        _vega.altair()
+    except WugError:
+        return  # the page of the first chart will say so

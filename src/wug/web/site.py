@@ -1,0 +1,109 @@
+"""What every page knows: the store, what may be read and asked, how a template becomes an answer."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from wug import registry
+from wug.errors import InputError
+from wug.runs.browse import Shelf
+from wug.runs.store import Store
+from wug.web import rendering
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Forbidden(InputError):
+    """A path outside the folders that the user chose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entry of the navigation bar."""
+
+    label: str
+    path: str
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The parts that pages share."""
+
+    store: Store
+    """The runs, to write to."""
+    cache: Path
+    """The file of cached answers."""
+    folders: tuple[Path, ...] = ()
+    """The only folders that may be read and written; the first is where relative names begin."""
+    models: tuple[str, ...] = ()
+    """The models that may be asked: built-in ones, and those the user gave."""
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    """What a page must show with every write; new with every start."""
+    hosts: frozenset[str] = LOOPBACK
+    """The names under which the site may be asked for."""
+    any_address: bool = False
+    """Whether it may be asked for by any numeric address: the user bound it to all of them."""
+    shelf: Shelf = field(init=False)
+    """The runs, to read page by page without getting in a writer's way."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shelf", Shelf(self.store.path))
+
+    def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+        """A template as the answer to a request; it extends `base.html`."""
+        made = rendering.environment().get_template(template)
+        text = made.render(
+            request=request,
+            path=request.url.path,
+            here=_here(request),
+            query=dict(request.query_params),
+            site=self,
+            token=self.token,
+            navigation=navigation(),
+            **context,
+        )
+        return HTMLResponse(text, status_code=status)
+
+    def inside(self, name: str) -> Path:
+        """The file or folder that a user names, or Forbidden where it is outside the chosen folders."""
+        if not name or "\0" in name:
+            raise Forbidden(f"{name!r} is no name of a file")
+        given = Path(name).expanduser()
+        roots = [folder.resolve() for folder in self.folders]
+        tried = [given] if given.is_absolute() else [root / given for root in roots]
+        found = [path for one in tried if any((path := one.resolve()).is_relative_to(root) for root in roots)]
+        if not found:
+            there = ", ".join(map(str, self.folders)) or "none"
+            raise Forbidden(f"{name!r} is outside the folders that this page may use ({there}). Choose: --folder")
+        return next((path for path in found if path.exists()), found[0])
+
+
+@functools.cache
+def navigation() -> tuple[Link, ...]:
+    """The navigation bar, in its order."""
+    modules = [registry.find("web.pages", name) for name in registry.names("web.pages")]
+    given = [getattr(module, "NAV", None) for module in modules]
+    return tuple(sorted((Link(*nav) for nav in given if nav), key=lambda link: (link.order, link.label)))
+
+
+def _here(request: Request) -> str:
+    """The address of the page without the server's, as it may be sent on."""
+    query = request.url.query
+    return f"{request.url.path}?{query}" if query else request.url.path
+
+
+def address(path: str, given: Mapping[str, Any]) -> str:
+    """A path with its query; what is None or empty is left out."""
+    from urllib.parse import urlencode
+
+    query = urlencode([(key, value) for key, value in given.items() if value not in (None, "")])
+    return f"{path}?{query}" if query else path

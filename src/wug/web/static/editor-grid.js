@@ -1,0 +1,482 @@
+/* The grid: a row for each sentence, a column for each region; it is moved in and written to as in a spreadsheet.
+ *
+ * Row 0 holds the names of the regions, column 0 the item, column 1 the condition. One text field goes from cell to
+ * cell with the selection: so input methods for any script work, and there is always something that has the focus.
+ */
+import { FIRST, makeActs } from "./editor-acts.js";
+import * as model from "./editor-model.js";
+
+export const makeGrid = (table, { state, change, drop, fail, moved }) => {
+  const field = document.createElement("textarea");
+  field.className = "cell-field";
+  field.rows = 1;
+  field.spellcheck = false;
+  field.autocapitalize = "off";
+  field.autocomplete = "off";
+  let at = { row: 1, column: FIRST }, corner = at, mode = "choose", home = null, session = 0, shown = null, marks = null;
+  let pointer = matchMedia("(pointer: coarse)").matches ? "touch" : "mouse";
+  let cells = [];
+
+  const rows = () => model.rowsOf(state());
+  const height = () => rows().length + 1;
+  const width = () => state().regions.length + FIRST;
+
+  /* ---- what stands in a cell ---- */
+
+  const textAt = ({ row, column }) => {
+    const now = state();
+    if (row === 0) return column < FIRST ? "" : now.regions[column - FIRST];
+    const place = rows()[row - 1];
+    const item = now.items[place.item];
+    if (column === 0) return String(item.number);
+    if (column === 1) return item.rows[place.row].condition;
+    return item.rows[place.row].cells[column - FIRST];
+  };
+
+  const write = (now, { row, column }, text) => {
+    if (row === 0) return column < FIRST ? now : model.renameRegion(now, column - FIRST, text.trim());
+    const place = model.rowsOf(now)[row - 1];
+    if (column === 0) return model.setItemNumber(now, place.item, text);
+    if (column === 1) return model.renameCondition(now, now.items[place.item].rows[place.row].condition, text);
+    return model.setCell(now, place.item, place.row, column - FIRST, text.replace(/\s*[\r\n\t]+\s*/g, " "));
+  };
+
+  const nameOf = ({ row, column }) => {
+    const now = state();
+    const region = column >= FIRST ? `region ${column - FIRST + 1} ${now.regions[column - FIRST] || ""}`.trim() : "";
+    if (row === 0) return `name of region ${column - FIRST + 1}`;
+    const place = rows()[row - 1];
+    const item = now.items[place.item];
+    if (column === 0) return `number of item ${item.number}`;
+    const condition = item.rows[place.row].condition;
+    if (column === 1) return `condition ${condition}, item ${item.number}`;
+    return `item ${item.number}, ${condition}, ${region}`;
+  };
+
+  /* ---- drawing ---- */
+
+  const element = (tag, className, text) => {
+    const made = document.createElement(tag);
+    if (className) made.className = className;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+
+  /* A cell: its text, and a mark below it (the bits of a region, the verdicts of an item). */
+  const cell = (tag, row, column, className) => {
+    const made = element(tag, className);
+    made.dataset.row = row;
+    made.dataset.column = column;
+    made.append(element("span", "text"), element("span", "mark"));
+    (cells[row] ??= [])[column] = made;
+    return made;
+  };
+
+  const build = () => {
+    cells = [];
+    const now = state();
+    const head = element("tr");
+    head.append(element("th", "corner", "item"), element("th", "corner", "condition"));
+    now.regions.forEach((_, index) => {
+      const made = cell("th", 0, index + FIRST, "region");
+      made.scope = "col";
+      made.prepend(element("span", "number", String(index + 1)));
+      head.append(made);
+    });
+    const body = element("tbody");
+    let row = 1;
+    for (const item of now.items) {
+      item.rows.forEach((_, r) => {
+        const line = element("tr", r === 0 ? "first" : "");
+        if (r === 0) {
+          const made = cell("th", row, 0, "item");
+          made.rowSpan = item.rows.length;
+          made.scope = "rowgroup";
+          line.append(made);
+        } else (cells[row] ??= [])[0] = cells[row - 1][0];
+        const condition = cell("th", row, 1, "condition");
+        condition.scope = "row";
+        line.append(condition);
+        now.regions.forEach((__, c) => line.append(cell("td", row, c + FIRST, "")));
+        body.append(line);
+        row += 1;
+      });
+    }
+    const thead = element("thead");
+    thead.append(head);
+    table.replaceChildren(thead, body);
+  };
+
+  const fill = () => {
+    const now = state();
+    now.regions.forEach((name, c) => set(cells[0][c + FIRST], name));
+    rows().forEach((place, index) => {
+      const item = now.items[place.item], line = item.rows[place.row];
+      if (place.row === 0) set(cells[index + 1][0], String(item.number));
+      set(cells[index + 1][1], line.condition);
+      line.cells.forEach((text, c) => set(cells[index + 1][c + FIRST], text));
+    });
+  };
+
+  const set = (where, text) => {
+    const span = where.querySelector(".text");
+    if (span.textContent !== text) span.textContent = text;
+    where.classList.toggle("empty", text.trim() === "");
+    where.classList.toggle("stray", text !== text.trim() && text.trim() !== "");
+  };
+
+  const shape = (now) => `${now.regions.length}:${now.items.map((item) => item.rows.length).join(",")}`;
+
+  const draw = () => {
+    const form = shape(state());
+    const focused = document.activeElement === field;
+    if (form !== shown) {
+      field.remove();
+      build();
+      shown = form;
+    }
+    fill();
+    at = within(at);
+    corner = within(corner);
+    place();
+    if (focused) field.focus({ preventScroll: true });
+    mark();
+  };
+
+  const within = ({ row, column }) => {
+    const inside = { row: Math.min(Math.max(row, 0), height() - 1), column: Math.min(Math.max(column, 0), width() - 1) };
+    if (inside.row === 0) inside.column = Math.max(inside.column, FIRST);
+    // An item's number is one cell for all of its sentences.
+    if (inside.column === 0) inside.row -= rows()[inside.row - 1].row;
+    return inside;
+  };
+
+  /* The field in the active cell, and the chosen cells tinted. */
+  const place = () => {
+    for (const old of table.querySelectorAll(".active, .chosen")) old.classList.remove("active", "chosen");
+    const active = cells[at.row][at.column];
+    active.classList.add("active");
+    if (field.parentElement !== active) active.append(field);
+    const [top, bottom, left, right] = bounds();
+    for (let row = top; row <= bottom; row += 1) {
+      for (let column = left; column <= right; column += 1) cells[row][column]?.classList.add("chosen");
+    }
+    if (mode === "choose") {
+      field.value = "";
+      field.inputMode = pointer === "mouse" ? "text" : "none";  // no keyboard over the screen before it is wanted
+      field.classList.remove("open");
+      field.setAttribute("aria-label", `${nameOf(at)}: ${textAt(at).trim() || "empty"}`);
+    }
+    moved?.(here());
+  };
+
+  const bounds = () => [
+    Math.min(at.row, corner.row), Math.max(at.row, corner.row),
+    Math.min(at.column, corner.column), Math.max(at.column, corner.column),
+  ];
+
+  const show = () => {
+    const frame = table.parentElement, where = cells[at.row][at.column].getBoundingClientRect(), around = frame.getBoundingClientRect();
+    const fixed = at.column >= FIRST ? [...table.querySelectorAll("thead .corner")].reduce((sum, one) => sum + (getComputedStyle(one).position === "sticky" ? one.offsetWidth : 0), 0) : 0;
+    if (where.left < around.left + fixed) frame.scrollLeft -= around.left + fixed - where.left + 4;
+    else if (where.right > around.right) frame.scrollLeft += where.right - around.right + 4;
+    cells[at.row][at.column].scrollIntoView({ block: "nearest", inline: "nearest" });
+  };
+
+  /* ---- moving ---- */
+
+  const go = (row, column, start = null) => {
+    if (mode !== "choose" && !finish()) return;
+    at = within({ row, column });
+    corner = at;
+    home = start;
+    place();
+    field.focus({ preventScroll: true });
+    show();
+  };
+
+  const step = (down, right, column = at.column) => {
+    const tall = at.column === 0 && down > 0 ? state().items[rows()[at.row - 1].item].rows.length : 1;
+    go(at.row + down * tall, column + right);
+  };
+
+  /* The next cell to the right, or the first of the next row; false at the end of the grid. Enter goes back to the
+   * column where a row of Tabs began. */
+  const tab = (by) => {
+    let { row, column } = at;
+    column += by;
+    if (column >= width()) { row += 1; column = FIRST; }
+    if (column < FIRST && (by < 0 || row === 0)) { row -= 1; column = width() - 1; }
+    if (row < 0 || row >= height()) return false;
+    go(row, column, row === at.row ? home ?? at.column : column);
+    return true;
+  };
+
+  /* ---- writing ---- */
+
+  const open = (text, how) => {
+    mode = how;
+    session += 1;
+    field.value = text;
+    field.classList.add("open");
+    field.setAttribute("aria-label", nameOf(at));
+  };
+
+  /* A sentence is kept letter by letter, so that a crash loses none; all of them are one step to undo. */
+  const key = () => `cell ${session}`;
+  const written = () => {
+    if (at.row > 0 && at.column >= FIRST) change(write(state(), at, field.value), key());
+  };
+
+  const finish = () => {
+    if (mode === "choose") return true;
+    const text = field.value;
+    mode = "choose";
+    try {
+      if (text !== textAt(at)) change(write(state(), at, text), key());
+      return true;
+    } catch (error) {
+      fail(error.message);
+      return false;
+    } finally {
+      place();
+    }
+  };
+
+  const cancel = () => { mode = "choose"; drop(key()); place(); };
+
+  const clear = () => {
+    const [top, bottom, left, right] = bounds();
+    let now = state();
+    for (let row = top; row <= bottom; row += 1) {
+      for (let column = Math.max(left, FIRST); column <= right; column += 1) now = write(now, { row, column }, "");
+    }
+    if (now !== state()) change(now);
+  };
+
+  const chosen = () => {
+    const [top, bottom, left, right] = bounds();
+    const lines = [];
+    for (let row = top; row <= bottom; row += 1) {
+      const line = [];
+      for (let column = left; column <= right; column += 1) {
+        line.push(row === 0 && column < FIRST ? ["item", "condition"][column] : textAt({ row, column }));
+      }
+      lines.push(line);
+    }
+    return lines;
+  };
+
+  const paste = (text) => {
+    const block = model.parseBlock(text);
+    const [top, bottom, left, right] = bounds();
+    let grown = block;
+    if (block.length === 1 && block[0].length === 1) {
+      grown = Array.from({ length: bottom - top + 1 }, () => Array(right - left + 1).fill(block[0][0]));
+      if (left < FIRST) { try { change(write(state(), at, block[0][0])); } catch (error) { fail(error.message); } return; }
+    }
+    change(model.pasteBlock(state(), top, left, grown));
+    at = within({ row: top, column: left });
+    corner = within({ row: top + grown.length - 1, column: left + Math.max(...grown.map((line) => line.length)) - 1 });
+    place();
+  };
+
+  const fillDown = () => {
+    const [top, bottom, left, right] = bounds();
+    const from = top === bottom ? top - 1 : top;
+    if (from < 1) return;
+    let now = state();
+    for (let row = from + 1; row <= bottom; row += 1) {
+      for (let column = Math.max(left, FIRST); column <= right; column += 1) now = write(now, { row, column }, textAt({ row: from, column }));
+    }
+    if (now !== state()) change(now);
+  };
+
+  /* ---- what the toolbar does with the active cell ---- */
+
+  const here = () => {
+    const spot = rows()[Math.max(at.row, 1) - 1];
+    const item = state().items[spot.item];
+    return { ...at, item: spot.item, sentence: spot.row, condition: item.rows[spot.row].condition, region: Math.max(at.column - FIRST, 0) };
+  };
+
+  const rowOf = (item, sentence) => rows().findIndex((one) => one.item === item && one.row === sentence) + 1;
+
+  const acts = makeActs({ state, change, here, rowOf, width, go, spot: () => at });
+  const act = (name, ...given) => {
+    if (!finish()) return;
+    try { acts[name](...given); } catch (error) { fail(error.message); }
+  };
+
+  /* ---- keys ---- */
+
+  const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+  const arrow = (event) => {
+    const [down, right] = ARROWS[event.key];
+    if (event.altKey) {
+      if (mode === "edit") return false;
+      if (right) act("moveRegion", right);
+      else act(at.column === 1 ? "moveCondition" : "moveItem", down);
+      return true;
+    }
+    if (mode === "edit" && right) return false;
+    if (event.ctrlKey || event.metaKey) {
+      if (mode !== "choose") return false;
+      const far = { row: down ? (down > 0 ? height() - 1 : 0) : at.row, column: right ? (right > 0 ? width() - 1 : FIRST) : at.column };
+      if (event.shiftKey) { corner = corner ?? at; spread(far.row, far.column); } else go(far.row, far.column);
+      return true;
+    }
+    if (event.shiftKey && mode === "choose") { spread(at.row + down, at.column + right); return true; }
+    step(down, right);
+    return true;
+  };
+
+  /* The selection grown to a cell: its first corner stays. */
+  const spread = (row, column) => {
+    const anchor = corner;
+    at = within({ row, column });
+    corner = anchor;
+    place();
+    field.focus({ preventScroll: true });
+    show();
+  };
+
+  const press = (event) => {
+    if (event.isComposing) return;
+    const command = event.ctrlKey || event.metaKey;
+    let taken = true;
+    if (event.key in ARROWS) taken = arrow(event);
+    else if (event.key === "Enter" && command) act("addItem");
+    else if (event.key === "Enter" && !event.altKey) step(event.shiftKey ? -1 : 1, 0, home ?? at.column);
+    else if (event.key === "Tab" && !command && !event.altKey) {
+      taken = finish() && tab(event.shiftKey ? -1 : 1);
+    } else if (event.key === "Escape") {
+      if (mode !== "choose") cancel();
+      else document.querySelector("[data-act]")?.focus();
+    } else if (event.key === "F2") { if (mode === "choose") open(textAt(at), "edit"); else mode = "edit"; }
+    else if ((event.key === "Delete" || event.key === "Backspace") && mode === "choose") clear();
+    else if (event.key === "Home" && mode === "choose") go(command ? 1 : at.row, FIRST);
+    else if (event.key === "End" && mode === "choose") go(command ? height() - 1 : at.row, width() - 1);
+    else if (event.key.toLowerCase() === "d" && command && mode === "choose") fillDown();
+    else if (event.key.toLowerCase() === "a" && command && mode === "choose") { corner = { row: 1, column: FIRST }; at = { row: height() - 1, column: width() - 1 }; place(); }
+    else if (event.altKey && event.key.toLowerCase() === "c") act("addCondition");
+    else if (event.altKey && event.key.toLowerCase() === "r") act("addRegion");
+    else taken = false;
+    if (taken) event.preventDefault();
+  };
+
+  field.addEventListener("keydown", press);
+  field.addEventListener("input", () => {
+    if (mode === "choose") open(field.value, "type");
+    written();
+  });
+  field.addEventListener("compositionstart", () => { if (mode === "choose") open("", "type"); });
+  field.addEventListener("blur", () => { if (mode !== "choose") finish(); });
+  field.addEventListener("copy", (event) => {
+    if (mode !== "choose") return;
+    event.clipboardData.setData("text/plain", model.blockText(chosen()));
+    event.preventDefault();
+  });
+  field.addEventListener("cut", (event) => {
+    if (mode !== "choose") return;
+    event.clipboardData.setData("text/plain", model.blockText(chosen()));
+    event.preventDefault();
+    clear();
+  });
+  field.addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text/plain");
+    if (mode !== "choose" && !/[\t\r\n]/.test(text.replace(/[\r\n]+$/, ""))) return;
+    event.preventDefault();
+    if (mode !== "choose") cancel();
+    paste(text);
+  });
+
+  /* ---- the pointer ---- */
+
+  let dragging = false;
+  const placeOf = (event) => {
+    const found = event.target.closest("[data-row]");
+    return found && table.contains(found) ? { row: Number(found.dataset.row), column: Number(found.dataset.column) } : null;
+  };
+  table.addEventListener("pointerdown", (event) => {
+    pointer = event.pointerType;
+    const to = placeOf(event);
+    // A finger that is put down may be about to scroll.
+    if (!to || event.button !== 0 || pointer !== "mouse" || (event.target === field && mode !== "choose")) return;
+    const same = to.row === at.row && to.column === at.column && document.activeElement === field;
+    event.preventDefault();
+    if (event.shiftKey) spread(to.row, to.column);
+    else {
+      go(to.row, to.column);
+      if (same) edit();
+      else dragging = true;
+    }
+  });
+  table.addEventListener("click", (event) => {
+    const to = placeOf(event);
+    if (!to || pointer === "mouse" || (event.target === field && mode !== "choose")) return;
+    // A finger has no second way to say that it wants to write.
+    go(to.row, to.column);
+    edit();
+  });
+  table.addEventListener("pointermove", (event) => {
+    if (!dragging) return;
+    const under = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("[data-row]");
+    if (!under || !table.contains(under)) return;
+    const row = Number(under.dataset.row), column = Number(under.dataset.column);
+    if (row !== at.row || column !== at.column) spread(row, column);
+  });
+  addEventListener("pointerup", () => { dragging = false; });
+  table.addEventListener("dblclick", (event) => { if (placeOf(event) && mode === "choose") edit(); });
+
+  const edit = () => {
+    if (pointer !== "mouse") field.blur();
+    field.inputMode = "text";
+    open(textAt(at), "edit");
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+  };
+
+  /* ---- marks from the last scoring ---- */
+
+  const mark = () => {
+    const now = state();
+    rows().forEach((spot, index) => {
+      const item = now.items[spot.item], line = item.rows[spot.row];
+      const found = marks?.items[String(item.number)];
+      const measured = found?.conditions[line.condition.trim()];
+      const same = measured && measured.length === line.cells.length && measured.every((one, c) => one.content === line.cells[c].trim());
+      line.cells.forEach((_, c) => {
+        const value = same ? measured[c].text : "";
+        note(cells[index + 1][c + FIRST], value, value && "bits", same && measured[c].shade);
+      });
+      if (spot.row === 0) note(cells[index + 1][0], found ? found.verdict : "", found?.kind ?? "");
+    });
+  };
+  const note = (where, text, kind = "", shade = "") => {
+    const span = where.querySelector(".mark");
+    if (span.textContent !== text) span.textContent = text;
+    span.className = `mark ${kind} ${shade || ""}`.trim();
+  };
+
+  return {
+    draw,
+    act,
+    go: (row, column) => go(row, column),
+    goTo: ({ item, row, region }) => go(item === null ? 0 : rowOf(item, row ?? 0), region === null ? (row === null ? 0 : 1) : region + FIRST),
+    here,
+    focus: () => { field.focus({ preventScroll: true }); },
+    finish,
+    busy: () => mode !== "choose",
+    setMarks: (given) => { marks = given; mark(); },
+    setFaults: (places) => {
+      for (const old of table.querySelectorAll(".fault, .odd")) old.classList.remove("fault", "odd");
+      for (const { item, row, region, level } of places) {
+        if (item === null) { if (region !== null) cells[0][region + FIRST]?.classList.add(level); continue; }
+        const line = rowOf(item, row ?? 0);
+        cells[line]?.[region === null ? (row === null ? 0 : 1) : region + FIRST]?.classList.add(level);
+      }
+    },
+  };
+};

@@ -1,0 +1,129 @@
+/* Keeping a draft safe: in this browser at once, on the server a moment later. Where both have it and they differ, the
+ * one that was changed last is shown, and the other can be had back.
+ */
+const WAIT = 500, RETRY = 2000;
+
+export const makeKeeper = (id, { tell, other, adopt }) => {
+  const key = `wug-draft-${id}`;
+  const address = `/editor/${id}/draft.json`;
+  let seen = null, waiting = null, sending = null, latest = null, kept = true, common = "";
+
+  const local = () => {
+    try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
+  };
+  let stored = true;
+  const store = (draft) => {
+    const text = JSON.stringify(draft);
+    const put = () => { try { localStorage.setItem(key, text); return true; } catch { return false; } };
+    stored = put() || (makeRoom(), put());
+    return stored;
+  };
+  /* Without room, the copies of other drafts go that the server has. */
+  const makeRoom = () => {
+    for (const name of Object.keys(localStorage)) {
+      if (!name.startsWith("wug-draft-") || name === key) continue;
+      try { if (JSON.parse(localStorage.getItem(name)).kept) localStorage.removeItem(name); } catch { localStorage.removeItem(name); }
+    }
+  };
+  const clock = (ms) => new Date(ms).toLocaleTimeString();
+
+  /* The draft to begin with: of the server's and the browser's, the one that was changed last. */
+  const load = async () => {
+    const mine = local();
+    const theirs = await ask();
+    seen = theirs ? theirs.revision : null;
+    if (!mine && !theirs) return null;
+    if (!mine) return first(theirs);
+    if (!theirs) {
+      keep(mine.document, mine.changed);
+      tell("kept", "This suite was not on the server; it is back from this browser.");
+      return mine;
+    }
+    if (JSON.stringify(mine.document) === JSON.stringify(theirs.document)) return first(theirs);
+    if (mine.changed > theirs.changed) {
+      keep(mine.document, mine.changed);
+      other(`Changes of ${clock(mine.changed)} that had not reached the server are back from this browser.`, "Show the server's version", theirs.document);
+      return mine;
+    }
+    other(`The suite was changed elsewhere at ${clock(theirs.changed)}: that version is shown.`, "Show this browser's version", mine.document);
+    return first(theirs);
+  };
+  const first = (draft) => {
+    store({ document: draft.document, changed: draft.changed, kept: true });
+    tell("kept", "Kept");
+    return draft;
+  };
+  const ask = async () => {
+    for (;;) {
+      try {
+        const answer = await fetch(address, { headers: { Accept: "application/json" } });
+        if (answer.status === 404) return null;
+        const said = await answer.json();
+        if (!answer.ok) throw new Error(said.error);
+        return said;
+      } catch (error) {
+        const mine = local();
+        if (mine) return null;
+        tell("alone", `The server does not answer (${error.message}). Trying again…`);
+        await new Promise((done) => setTimeout(done, RETRY));
+      }
+    }
+  };
+
+  const keep = (document, changed = Date.now()) => {
+    latest = { document, changed };
+    kept = false;
+    if (store(latest)) tell("going", "Keeping…");
+    else tell("going", "This browser has no room to keep it; it goes to the server alone.");
+    clearTimeout(waiting);
+    waiting = setTimeout(flush, WAIT);
+  };
+
+  /* Everything on the server, as soon as it answers. */
+  const flush = async () => {
+    clearTimeout(waiting);
+    if (sending) { await sending; if (kept) return; }
+    if (kept || !latest) return;
+    sending = send(latest).finally(() => { sending = null; });
+    await sending;
+  };
+  const send = async (draft) => {
+    try {
+      const answer = await wug.send(address, { method: "PUT", json: { ...draft, seen } });
+      const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
+      if (answer.status === 409) {
+        seen = said.theirs.revision;
+        if (JSON.stringify(said.theirs.document) !== common) other("The suite was also changed in another window; what you see here has taken its place.", "Show the other version", said.theirs.document);
+        await send(draft);
+        return;
+      }
+      if (!answer.ok) {
+        tell("bad", `Not kept on the server, only in this browser: ${said.error}`);
+        waiting = setTimeout(flush, 5 * RETRY);
+        return;
+      }
+      seen = said.revision;
+      if (draft === latest) {
+        kept = true;
+        store({ ...draft, kept: true });
+        tell("kept", `Kept at ${clock(draft.changed)}`);
+      }
+    } catch {
+      tell("alone", "The server does not answer. What you write is kept in this browser, and goes there when it is back.");
+      clearTimeout(waiting);
+      waiting = setTimeout(flush, RETRY);
+    }
+  };
+
+  // Another window of this browser has changed the same suite.
+  addEventListener("storage", (event) => {
+    if (event.key !== key || !event.newValue || !kept) return;
+    const draft = JSON.parse(event.newValue);
+    latest = draft;
+    common = JSON.stringify(draft.document);
+    adopt(draft.document);
+  });
+  addEventListener("pagehide", () => { if (!kept) flush(); });
+
+  return { load, keep, flush, isKept: () => kept, isSafe: () => kept || stored };
+};

@@ -1,0 +1,360 @@
+/* A suite as a grid, and every change that can be made to it. Each change gives a new state; the old one stays
+ * as it was, so that undo is going back to it.
+ *
+ * State: { meta, extra, regions: [name], predictions: [{text, raw}],
+ *          items: [{number, extra, rows: [{condition, extra, cells: [text], extras: [object or null]}]}] }
+ */
+
+const without = (object, ...keys) => Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+const RELATIONS = { greaterthan: ">", lessthan: "<", equal: "=" };
+
+/* The text of a prediction in any of the shapes that files have. */
+const formulaOf = (raw) => {
+  if (typeof raw === "string") return raw;
+  if ("relation" in raw) {
+    const region = raw.region_number;
+    return `(${region};%${raw.l_operand}%) ${RELATIONS[raw.relation] ?? raw.relation} (${region};%${raw.r_operand}%)`;
+  }
+  return String(raw.formula ?? "");
+};
+
+const rawOf = ({ text, raw }) => {
+  if (raw !== undefined && formulaOf(raw) === text) return raw;
+  if (raw !== undefined && typeof raw === "object" && !("relation" in raw)) return { ...raw, formula: text };
+  return text;
+};
+
+export const fromDocument = (document) => ({
+  meta: document.meta ?? {},
+  extra: without(document, "meta", "region_meta", "predictions", "items"),
+  regions: Object.keys(document.region_meta ?? {}).sort((a, b) => a - b).map((key) => document.region_meta[key]),
+  predictions: (document.predictions ?? []).map((raw) => ({ text: formulaOf(raw), raw })),
+  items: (document.items ?? []).map((item) => ({
+    number: item.item_number,
+    extra: without(item, "item_number", "conditions"),
+    rows: item.conditions.map((condition) => ({
+      condition: condition.condition_name,
+      extra: without(condition, "condition_name", "regions"),
+      cells: condition.regions.map((region) => region.content),
+      extras: condition.regions.map((region) => {
+        const extra = without(region, "region_number", "content");
+        return Object.keys(extra).length ? extra : null;
+      }),
+    })),
+  })),
+});
+
+export const toDocument = (state) => ({
+  meta: state.meta,
+  region_meta: Object.fromEntries(state.regions.map((name, index) => [String(index + 1), name])),
+  predictions: state.predictions.map(rawOf),
+  items: state.items.map((item) => ({
+    item_number: item.number,
+    conditions: item.rows.map((row) => ({
+      condition_name: row.condition,
+      regions: row.cells.map((content, index) => ({ region_number: index + 1, content, ...row.extras[index] })),
+      ...row.extra,
+    })),
+    ...item.extra,
+  })),
+  ...state.extra,
+});
+
+/* The rows of the grid from top to bottom, as places in the items. */
+export const rowsOf = (state) => state.items.flatMap((item, i) => item.rows.map((row, r) => ({ item: i, row: r })));
+
+export const conditionsOf = (state) => [...new Set(state.items.flatMap((item) => item.rows.map((row) => row.condition)))];
+
+/* ---- cells ---- */
+
+const put = (list, index, value) => list.map((one, i) => (i === index ? value : one));
+const insert = (list, index, value) => [...list.slice(0, index), value, ...list.slice(index)];
+const drop = (list, index) => list.filter((_, i) => i !== index);
+const shift = (list, index, by) => insert(drop(list, index), index + by, list[index]);
+const number = (text) => (/^-?(0|[1-9]\d{0,14})$/.test(text.trim()) ? Number(text.trim()) : text.trim());
+
+/* What a changed text no longer agrees with: the values that another program measured for it. */
+const still = (extra) => {
+  if (!extra) return null;
+  const rest = without(extra, "metric_value", "oovs");
+  return Object.keys(rest).length ? rest : null;
+};
+
+export const setCell = (state, i, r, c, text) => {
+  const item = state.items[i];
+  const row = item.rows[r];
+  if (row.cells[c] === text) return state;
+  const changed = { ...row, cells: put(row.cells, c, text), extras: put(row.extras, c, still(row.extras[c])) };
+  return { ...state, items: put(state.items, i, { ...item, rows: put(item.rows, r, changed) }) };
+};
+
+/* ---- predictions follow what they speak of ---- */
+
+const ATOM = /\(\s*([^()[\];%]*?)\s*;\s*%([^%;]*)%\s*\)/g;
+
+const reword = (state, change) => ({
+  ...state,
+  predictions: state.predictions.map((prediction) => {
+    const text = prediction.text.replace(ATOM, (whole, region, condition) => {
+      const [to, of] = change(region, condition);
+      return to === region && of === condition ? whole : `(${to};%${of}%)`;
+    });
+    return text === prediction.text ? prediction : { ...prediction, text };
+  }),
+});
+
+const renumber = (state, numbers) => reword(state, (region, condition) => [numbers[region] ?? region, condition]);
+
+/* ---- regions ---- */
+
+const eachRow = (state, change) => ({
+  ...state,
+  items: state.items.map((item) => ({ ...item, rows: item.rows.map(change) })),
+});
+
+export const renameRegion = (state, c, name) => {
+  const old = state.regions[c];
+  if (old === name) return state;
+  const renamed = { ...state, regions: put(state.regions, c, name) };
+  const alone = state.regions.filter((other) => other === old).length === 1;
+  const plain = name && !/[()[\];%]/.test(name) && !/^\d+$/.test(name);
+  return alone && plain && old ? reword(renamed, (region, condition) => [region === old ? name : region, condition]) : renamed;
+};
+
+export const addRegion = (state, c, name = "") => {
+  const numbers = Object.fromEntries(state.regions.map((_, index) => [index + 1, index < c ? index + 1 : index + 2]));
+  const grown = eachRow(state, (row) => ({ ...row, cells: insert(row.cells, c, ""), extras: insert(row.extras, c, null) }));
+  return renumber({ ...grown, regions: insert(state.regions, c, name) }, numbers);
+};
+
+export const removeRegion = (state, c) => {
+  if (state.regions.length === 1) throw new Error("A suite has at least one region.");
+  // A prediction about it must not come to mean the region that takes its number.
+  const gone = `removed ${state.regions[c].replace(/[()[\];%]/g, " ").trim()}`.trim();
+  const numbers = Object.fromEntries(state.regions.map((_, index) => [index + 1, index < c ? index + 1 : index === c ? gone : index]));
+  const less = eachRow(state, (row) => ({ ...row, cells: drop(row.cells, c), extras: drop(row.extras, c) }));
+  return renumber({ ...less, regions: drop(state.regions, c) }, numbers);
+};
+
+export const moveRegion = (state, c, by) => {
+  const to = c + by;
+  if (to < 0 || to >= state.regions.length) return state;
+  const moved = eachRow(state, (row) => ({ ...row, cells: shift(row.cells, c, by), extras: shift(row.extras, c, by) }));
+  return renumber({ ...moved, regions: shift(state.regions, c, by) }, { [c + 1]: to + 1, [to + 1]: c + 1 });
+};
+
+/* ---- conditions ---- */
+
+const fresh = (names, stem) => {
+  let count = names.length + 1;
+  while (names.includes(`${stem}${count}`)) count += 1;
+  return `${stem}${count}`;
+};
+
+/* A new condition in every item, behind the row of the same name as `after`, and beginning as a copy of it. */
+export const addCondition = (state, after) => {
+  const name = fresh(conditionsOf(state), "condition_");
+  return {
+    ...state,
+    items: state.items.map((item) => {
+      const found = item.rows.findIndex((row) => row.condition === after);
+      const at = found < 0 ? item.rows.length - 1 : found;
+      const model = item.rows[at];
+      const row = { condition: name, extra: {}, cells: [...model.cells], extras: model.cells.map(() => null) };
+      return { ...item, rows: insert(item.rows, at + 1, row) };
+    }),
+  };
+};
+
+export const renameCondition = (state, old, given) => {
+  const name = given.trim();
+  if (name === old) return state;
+  if (!name) throw new Error("A condition needs a name.");
+  if (/[%;]/.test(name)) throw new Error("A condition's name cannot have % or ; in it: predictions could not speak of it.");
+  if (conditionsOf(state).some((other) => other.trim() === name)) throw new Error(`There is a condition ${name} already.`);
+  const renamed = eachRow(state, (row) => (row.condition === old ? { ...row, condition: name } : row));
+  return reword(renamed, (region, condition) => [region, condition.trim() === old.trim() ? name : condition]);
+};
+
+export const removeCondition = (state, name) => {
+  if (conditionsOf(state).length === 1) throw new Error("A suite has at least one condition.");
+  const items = state.items.map((item) => ({ ...item, rows: item.rows.filter((row) => row.condition !== name) }));
+  return { ...state, items: items.filter((item) => item.rows.length) };
+};
+
+export const moveCondition = (state, name, by) => ({
+  ...state,
+  items: state.items.map((item) => {
+    const at = item.rows.findIndex((row) => row.condition === name);
+    const to = at + by;
+    return at < 0 || to < 0 || to >= item.rows.length ? item : { ...item, rows: shift(item.rows, at, by) };
+  }),
+});
+
+/* ---- items ---- */
+
+const nextNumber = (state) => Math.max(0, ...state.items.map((item) => (typeof item.number === "number" ? item.number : 0))) + 1;
+
+const emptyItem = (state, number) => ({
+  number,
+  extra: {},
+  rows: conditionsOf(state).map((condition) => ({
+    condition, extra: {}, cells: state.regions.map(() => ""), extras: state.regions.map(() => null),
+  })),
+});
+
+export const addItem = (state, at) => ({ ...state, items: insert(state.items, at, emptyItem(state, nextNumber(state))) });
+
+export const copyItem = (state, i) => ({
+  ...state,
+  items: insert(state.items, i + 1, {
+    ...state.items[i], number: nextNumber(state), rows: state.items[i].rows.map((row) => ({ ...row, extras: row.extras.map(still) })),
+  }),
+});
+
+export const removeItem = (state, i) => {
+  if (state.items.length > 1) return { ...state, items: drop(state.items, i) };
+  return { ...state, items: [{ ...emptyItem(state, state.items[i].number) }] };
+};
+
+export const moveItem = (state, i, by) => {
+  const to = i + by;
+  return to < 0 || to >= state.items.length ? state : { ...state, items: shift(state.items, i, by) };
+};
+
+export const setItemNumber = (state, i, text) => {
+  const given = number(text);
+  if (given === "") throw new Error("An item needs a number or a name.");
+  if (String(given) === String(state.items[i].number)) return state;
+  if (state.items.some((item, other) => other !== i && String(item.number) === String(given))) {
+    throw new Error(`There is an item ${given} already.`);
+  }
+  return { ...state, items: put(state.items, i, { ...state.items[i], number: given }) };
+};
+
+export const numberItems = (state) => ({ ...state, items: state.items.map((item, index) => ({ ...item, number: index + 1 })) });
+
+/* ---- predictions and meta ---- */
+
+export const addPrediction = (state, text = "") => ({ ...state, predictions: [...state.predictions, { text }] });
+export const setPrediction = (state, p, text) => ({ ...state, predictions: put(state.predictions, p, { ...state.predictions[p], text }) });
+export const removePrediction = (state, p) => ({ ...state, predictions: drop(state.predictions, p) });
+export const movePrediction = (state, p, by) =>
+  (p + by < 0 || p + by >= state.predictions.length ? state : { ...state, predictions: shift(state.predictions, p, by) });
+
+export const setMeta = (state, key, value) => {
+  const empty = value === "" || value === null || (Array.isArray(value) && !value.length);
+  return { ...state, meta: empty && key !== "name" ? without(state.meta, key) : { ...state.meta, [key]: value } };
+};
+
+/* ---- blocks from and to a spreadsheet ---- */
+
+/* A block of cells as spreadsheets put it on the clipboard: tabs and line ends, quotes around either. */
+export const parseBlock = (text) => {
+  const rows = [[]];
+  let cell = "", quoted = false, i = 0;
+  const end = () => { rows[rows.length - 1].push(cell.replace(/\s*[\r\n]+\s*/g, " ")); cell = ""; };
+  while (i < text.length) {
+    const ch = text[i];
+    if (quoted) {
+      if (ch === '"' && text[i + 1] === '"') { cell += '"'; i += 1; }
+      else if (ch === '"') quoted = false;
+      else cell += ch;
+    } else if (ch === '"' && cell === "" && /^"(?:[^"]|"")*"(?:[\t\r\n]|$)/.test(text.slice(i))) quoted = true;
+    else if (ch === "\t") end();
+    else if (ch === "\n" || ch === "\r") {
+      if (ch === "\r" && text[i + 1] === "\n") i += 1;
+      end();
+      rows.push([]);
+    } else cell += ch;
+    i += 1;
+  }
+  end();
+  const last = rows[rows.length - 1];
+  if (rows.length > 1 && last.length === 1 && last[0] === "") rows.pop();
+  return rows;
+};
+
+export const blockText = (rows) =>
+  rows.map((row) => row.map((cell) => (/[\t\r\n]|^"/.test(cell) ? `"${cell.replace(/"/g, '""')}"` : cell)).join("\t")).join("\n");
+
+const widened = (state, width) => {
+  let wide = state;
+  while (wide.regions.length < width) wide = addRegion(wide, wide.regions.length);
+  return wide;
+};
+
+/* A block put into the grid at a row (0: the names of the regions) and a column (0: item, 1: condition). */
+export const pasteBlock = (state, top, left, block) => {
+  const width = Math.max(...block.map((line) => line.length));
+  if (left < 2) return pasteTable(state, top, left, block, width);
+  let changed = widened(state, left - 2 + width);
+  block.forEach((line, k) => {
+    const at = top + k;
+    if (at === 0) {
+      line.forEach((name, j) => { changed = renameRegion(changed, left - 2 + j, name.trim()); });
+      return;
+    }
+    while (rowsOf(changed).length < at) changed = addItem(changed, changed.items.length);
+    const { item, row } = rowsOf(changed)[at - 1];
+    line.forEach((text, j) => { changed = setCell(changed, item, row, left - 2 + j, text.trim()); });
+  });
+  return changed;
+};
+
+/* Rows that say themselves which item and condition they are. An item that is not said is the one above; where only
+ * conditions are given, one that comes again begins the next item. */
+const pasteTable = (state, top, left, block, width) => {
+  const lines = block.map((line) => line.map((text) => text.trim()));
+  let changed = widened(state, Math.max(1, width - (2 - left)));
+  const heading = top === 0 || (left === 0 ? /^item/i : /^condition/i).test(lines[0][0] ?? "");
+  if (heading) {
+    lines.shift().slice(2 - left).forEach((name, j) => { changed = renameRegion(changed, j, name); });
+  }
+  const met = new Set(), named = new Set();
+  let current = top === 0 ? 0 : rowsOf(state)[top - 1]?.item ?? 0;
+  let seen = new Set();
+  let last = "";
+  for (const line of lines) {
+    const condition = line[1 - left] ?? "";
+    if (!condition) continue;
+    if (left === 0) {
+      last = line[0] || last || String(state.items[current].number);
+      current = changed.items.findIndex((item) => String(item.number) === String(number(last)));
+      if (current < 0) {
+        current = changed.items.length;
+        changed = { ...changed, items: [...changed.items, { number: number(last), extra: {}, rows: [] }] };
+      }
+    } else {
+      if (seen.has(condition)) { current += 1; seen = new Set(); }
+      if (current === changed.items.length) changed = { ...changed, items: [...changed.items, { number: nextNumber(changed), extra: {}, rows: [] }] };
+    }
+    seen.add(condition);
+    named.add(condition);
+    met.add(current);
+    changed = withRow(changed, current, condition, line.slice(2 - left));
+  }
+  return tidied(changed, met, named);
+};
+
+const withRow = (state, i, condition, texts) => {
+  const item = state.items[i];
+  let r = item.rows.findIndex((row) => row.condition.trim() === condition);
+  let changed = state;
+  if (r < 0) {
+    r = item.rows.length;
+    const row = { condition, extra: {}, cells: state.regions.map(() => ""), extras: state.regions.map(() => null) };
+    changed = { ...state, items: put(state.items, i, { ...item, rows: [...item.rows, row] }) };
+  }
+  texts.forEach((text, c) => { changed = setCell(changed, i, r, c, text); });
+  return changed;
+};
+
+/* Without the empty rows that a new suite begins with and that a pasted table does not speak of. */
+const tidied = (state, met, named) => {
+  const blank = (row) => row.cells.every((cell) => !cell.trim());
+  const items = state.items
+    .map((item) => ({ ...item, rows: item.rows.filter((row) => named.has(row.condition.trim()) || !blank(row)) }))
+    .filter((item, i) => item.rows.length && (met.has(i) || !item.rows.every(blank)));
+  return items.length ? { ...state, items } : state;
+};

@@ -1,0 +1,130 @@
+/* Predictions: a formula each, checked while it is written. Under it stands what it says, or a caret under its fault. */
+import * as model from "./editor-model.js";
+
+export const makePredictions = (list, { state, change, here }) => {
+  let said = [], held = [];
+
+  const element = (tag, className, text) => {
+    const made = document.createElement(tag);
+    if (className) made.className = className;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+  const button = (text, label, act) => {
+    const made = element("button", "", text);
+    made.type = "button";
+    made.setAttribute("aria-label", label);
+    made.title = label;
+    made.addEventListener("click", act);
+    return made;
+  };
+  const grow = (field) => { field.style.height = "auto"; field.style.height = `${field.scrollHeight + 2}px`; };
+
+  const entry = (index) => {
+    const made = element("li", "prediction");
+    const field = element("textarea", "formula-field");
+    field.id = `prediction-${index}`;
+    field.rows = 1;
+    field.spellcheck = false;
+    field.autocapitalize = "off";
+    field.placeholder = "(3;%match%) < (3;%mismatch%)";
+    field.setAttribute("aria-label", `Prediction ${index}`);
+    field.setAttribute("aria-describedby", `prediction-${index}-said`);
+    field.addEventListener("input", () => {
+      const text = field.value.replace(/\s*[\r\n]+\s*/g, " ");
+      grow(field);
+      change(model.setPrediction(state(), index, text), `prediction ${index}`);
+    });
+    field.addEventListener("keydown", (event) => {
+      if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+        event.preventDefault();
+        const by = event.key === "ArrowUp" ? -1 : 1;
+        change(model.movePrediction(state(), index, by));
+        list.querySelectorAll(".formula-field")[index + by]?.focus();
+      }
+      if (event.key === "Enter") event.preventDefault();
+    });
+    const tools = element("div", "tools");
+    tools.append(
+      picker(field, index),
+      button("↑", "Move prediction up", () => change(model.movePrediction(state(), index, -1))),
+      button("↓", "Move prediction down", () => change(model.movePrediction(state(), index, 1))),
+      button("✕", "Remove prediction", () => change(model.removePrediction(state(), index))),
+    );
+    const words = element("div", "said");
+    words.id = `prediction-${index}-said`;
+    words.setAttribute("role", "status");
+    made.append(field, words, tools);
+    return made;
+  };
+
+  /* A region of a condition, chosen rather than written, put where the caret is. */
+  const picker = (field, index) => {
+    const made = element("span", "picker");
+    const region = element("select"), condition = element("select");
+    region.setAttribute("aria-label", "Region to put in");
+    condition.setAttribute("aria-label", "Condition to put in");
+    region.className = "regions";
+    condition.className = "conditions";
+    made.append(region, condition, button("Put in", "Put this region of this condition into the formula", () => {
+      const text = `(${region.value};%${condition.value}%)`;
+      field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+      field.dispatchEvent(new Event("input"));
+      field.focus();
+    }), button("From the grid", "Put the cell that is chosen in the grid into the formula", () => {
+      const cell = here();
+      region.value = String(cell.region + 1);
+      condition.value = cell.condition.trim();
+      made.querySelector("button").click();
+    }));
+    return made;
+  };
+
+  const options = (select, values) => {
+    const before = select.value;
+    if ([...select.options].map((one) => `${one.value}\n${one.textContent}`).join("\0") === values.map(([v, t]) => `${v}\n${t}`).join("\0")) return;
+    select.replaceChildren(...values.map(([value, text]) => {
+      const option = element("option", "", text);
+      option.value = value;
+      return option;
+    }));
+    if (values.some(([value]) => value === before)) select.value = before;
+  };
+
+  const draw = () => {
+    const now = state();
+    while (list.children.length > now.predictions.length) list.lastElementChild.remove();
+    while (list.children.length < now.predictions.length) list.append(entry(list.children.length));
+    const regions = [...now.regions.map((name, c) => [String(c + 1), `${c + 1} ${name}`.trim()]), ["*", "* whole sentence"]];
+    const conditions = model.conditionsOf(now).map((name) => [name.trim(), name.trim()]);
+    now.predictions.forEach(({ text }, index) => {
+      const made = list.children[index];
+      const field = made.querySelector(".formula-field");
+      if (field.value !== text) field.value = text;
+      grow(field);
+      options(made.querySelector(".regions"), regions);
+      options(made.querySelector(".conditions"), conditions);
+      speak(made.querySelector(".said"), field, said[index], held[index]);
+    });
+  };
+
+  const speak = (words, field, answer, score) => {
+    field.classList.toggle("wrong", Boolean(answer?.error && !answer.empty));
+    field.setAttribute("aria-invalid", String(Boolean(answer?.error)));
+    const parts = [];
+    if (answer?.english) parts.push(element("p", "english", `${answer.english[0].toUpperCase()}${answer.english.slice(1)}.`));
+    else if (answer?.empty) parts.push(element("p", "hint", answer.error));
+    else if (answer?.error) parts.push(element("p", "fault-words", answer.error), element("pre", "caret", answer.caret));
+    if (score) parts.push(element("p", "held", `holds for ${score.text} of ${score.n} ${score.n === 1 ? "item" : "items"} ${score.interval}`));
+    if (words.dataset.now === JSON.stringify([answer, score])) return;
+    words.dataset.now = JSON.stringify([answer, score]);
+    words.replaceChildren(...parts);
+  };
+
+  return {
+    draw,
+    setSaid: (answers) => { said = answers; draw(); },
+    setHeld: (scores) => { held = scores; draw(); },
+    focus: (index) => list.children[index]?.querySelector(".formula-field").focus(),
+  };
+};

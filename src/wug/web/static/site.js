@@ -1,0 +1,182 @@
+"use strict";
+/* What every page needs: charts, copying, keeping up with a run, writing with the page's token. */
+window.wug = (() => {
+  const meta = document.querySelector('meta[name="wug-token"]');
+  const charts = { mode: "vega-lite", renderer: "svg", ast: true, actions: false, hover: true, defaultStyle: false, logLevel: 1,
+    tooltip: { disableDefaultStyle: true } };
+
+  // A write shows the token. A server that was started again has a new one, which only our own pages can read.
+  const send = async (address, { method = "POST", json, body, headers = {} } = {}, again = true) => {
+    const given = json === undefined ? body : JSON.stringify(json);
+    const type = json === undefined ? {} : { "Content-Type": "application/json" };
+    const answer = await fetch(address, {
+      method, body: given, headers: { ...type, ...headers, "X-Wug-Token": meta.content },
+    });
+    if (again && answer.status === 403 && answer.headers.get("X-Wug-Reason") === "token") {
+      meta.content = (await (await fetch("/token")).json()).token;
+      return send(address, { method, json, body, headers }, false);
+    }
+    return answer;
+  };
+
+  let loading = null;
+  const vega = () => {
+    loading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = "/assets/vega.js";
+      script.onload = () => resolve(window.vegaEmbed);
+      script.onerror = () => { loading = null; reject(new Error("the charts' script cannot be loaded")); };
+      document.head.append(script);
+    });
+    return loading;
+  };
+
+  // A chart takes the place of whatever stands in `place`.
+  const draw = async (place, spec) => {
+    const embed = await vega();
+    const stage = document.createElement("div");
+    stage.classList.add("live");
+    place.replaceChildren(stage);
+    return embed(stage, spec, charts);
+  };
+
+  const fill = async (plot) => {
+    try {
+      const answer = await fetch(plot.dataset.spec, { headers: { Accept: "application/json" } });
+      const spec = await answer.json();
+      if (!answer.ok) throw new Error(spec.error);
+      if (spec.absent) return plot.closest("figure").remove();
+      if (plot.dataset.drawn === JSON.stringify(spec)) return;
+      await draw(plot, spec);
+      plot.dataset.drawn = JSON.stringify(spec);
+      plot.removeAttribute("aria-busy");
+    } catch (error) {
+      const words = document.createElement("p");
+      words.className = "left";
+      words.textContent = `The chart cannot be drawn: ${error.message}. Its numbers are in the table.`;
+      plot.replaceChildren(words);
+      plot.removeAttribute("aria-busy");
+    }
+  };
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      fill(target);
+    }
+  }, { rootMargin: "600px" });
+
+  // The page's colours are variables; a picture of its own needs plain ones.
+  const keep = (plot) => {
+    const picture = plot.querySelector("svg")?.cloneNode(true);
+    if (!picture) return;
+    picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    const text = new XMLSerializer().serializeToString(picture).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1");
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    link.download = `${plot.dataset.name || "chart"}.svg`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+
+  const button = (words, act) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = words;
+    made.addEventListener("click", () => act(made));
+    return made;
+  };
+
+  const copyable = (block) => {
+    const copy = (made) => {
+      const code = block.querySelector("code");
+      const say = (word) => { made.textContent = word; setTimeout(() => { made.textContent = "Copy"; }, 1500); };
+      const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
+      if (!navigator.clipboard) return pick();
+      return navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
+    };
+    const frame = document.createElement("div");
+    frame.className = "copying";
+    block.replaceWith(frame);
+    frame.append(block, button("Copy", copy));
+  };
+
+  // A part of the page that takes a while to make.
+  const read = async (place) => {
+    const answer = await fetch(place.dataset.fragment);
+    const part = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("fragment");
+    place.removeAttribute("aria-busy");
+    place.replaceChildren(...(part ? part.childNodes : ["This part cannot be read."]));
+  };
+
+  // Everything under `root` that needs a hand.
+  const dress = (root) => {
+    for (const plot of root.querySelectorAll("[data-spec]")) {
+      seen.observe(plot);
+      const tools = plot.parentElement.querySelector(".tools");
+      if (tools) tools.prepend(button("Save as SVG", () => keep(plot)), " ");
+    }
+    for (const block of root.querySelectorAll("pre.copy")) copyable(block);
+    for (const place of root.querySelectorAll("[data-fragment]")) read(place);
+    for (const form of root.querySelectorAll("form[data-filter]")) {
+      form.addEventListener("change", (event) => { if (event.target.matches("select, [type=checkbox], [type=radio]")) form.requestSubmit(); });
+      // An address without what was left empty.
+      form.addEventListener("formdata", ({ formData }) => {
+        for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+      });
+    }
+  };
+
+  // Keeping up: a small look every few seconds; where something is new, only what differs is replaced.
+  const hold = (element) => element.contains(document.activeElement) && document.activeElement !== document.body;
+  let state = document.body.dataset.state;
+  const refresh = async () => {
+    const answer = await fetch(location.href);
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of document.querySelectorAll("[data-live][id]")) {
+      const other = fresh.getElementById(part.id);
+      if (!other || other.dataset.live === undefined) continue;
+      if (part.dataset.live === other.dataset.live && part.dataset.live !== "") continue;
+      if (part.dataset.live === "" && part.innerHTML === other.innerHTML) continue;
+      if (hold(part)) {
+        const at = document.activeElement.id || document.activeElement.getAttribute("href");
+        part.replaceWith(other);
+        const back = document.getElementById(at) || other.querySelector(`[href="${CSS.escape(at)}"]`);
+        back?.focus({ preventScroll: true });
+      } else part.replaceWith(other);
+      dress(other);
+      if (part.dataset.live !== "") other.classList.add("fresh");
+    }
+  };
+  const follow = async () => {
+    let wait = 15000;
+    try {
+      if (!document.hidden) {
+        const now = await (await fetch("/state.json")).json();
+        if (now.state !== state) { state = now.state; await refresh(); }
+        wait = now.going ? 1500 : 8000;
+        document.body.classList.remove("alone");
+      }
+    } catch {
+      document.body.classList.add("alone");  // the server has ended; the page stays readable
+      wait = 5000;
+    }
+    setTimeout(follow, wait);
+  };
+
+  // `/` goes to the filter, `[` and `]` to the pages beside this one.
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+    const goes = { "/": "input[type=search]", "[": "a[rel=prev]", "]": "a[rel=next]" }[event.key];
+    const target = goes && document.querySelector(goes);
+    if (!target) return;
+    event.preventDefault();
+    target.matches("a") ? target.click() : target.focus();
+  });
+
+  dress(document);
+  if (state !== undefined) setTimeout(follow, 1500);
+  return { send, draw, dress };
+})();

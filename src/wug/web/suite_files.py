@@ -1,0 +1,240 @@
+"""Suites as files: those that can be opened in the editor, what is in them, where they are saved."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError
+from wug.files import head, read_text, write_text
+from wug.runs.opening import builtin_suites
+from wug.suites import syntaxgym
+from wug.web.checking import as_file
+
+FOUND = 500
+"""Suites of one folder that are listed."""
+LOOKED = 5000
+"""Entries of one folder that are looked at."""
+EXACT = 2**53
+"""Beyond it a browser does not keep whole numbers exactly."""
+KINDS = (".json", ".csv", ".tsv", ".json.gz", ".csv.gz", ".tsv.gz")
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A suite file as a grid can show it."""
+
+    document: Document
+    notes: tuple[str, ...] = ()
+    """What had to be made different."""
+
+
+class Exists(InputError):
+    """A file of that name is there already."""
+
+
+def blank() -> Document:
+    """A suite to begin with: two conditions, three regions, nothing in them."""
+    return _begun({"condition_1": ["", "", ""], "condition_2": ["", "", ""]}, ["region_1", "region_2", "region_3"], [])
+
+
+def two_by_two() -> Document:
+    """A design of two factors with an example: number agreement across a noun of the other number."""
+    regions = ["subject", "modifier", "verb", "rest"]
+    rows = {
+        "match_sing": ["The boy", "near the dogs", "swims", "today ."],
+        "mismatch_sing": ["The boy", "near the dogs", "swim", "today ."],
+        "match_plural": ["The boys", "near the dog", "swim", "today ."],
+        "mismatch_plural": ["The boys", "near the dog", "swims", "today ."],
+    }
+    predictions = [
+        "(3;%match_sing%) < (3;%mismatch_sing%)",
+        "(3;%match_plural%) < (3;%mismatch_plural%)",
+    ]
+    return _begun(rows, regions, predictions)
+
+
+def builtins() -> dict[str, Path]:
+    """The built-in suites of the family, by name."""
+    return {name: path for name, path in builtin_suites().items() if path.parent.name == "syntaxgym"}
+
+
+def suites_in(folder: Path) -> list[str]:
+    """The suite files of a folder and of the folders in it, as names relative to it."""
+    found = []
+    for path in _files(folder):
+        if path.name.endswith(KINDS) and _is_suite(path):
+            found.append(path.relative_to(folder).as_posix())
+            if len(found) == FOUND:
+                break
+    return sorted(found)
+
+
+def open_file(path: Path) -> Opened:
+    """The suite in a file, with whatever faults it has, as long as it makes a grid."""
+    if path.name.removesuffix(".gz").endswith((".csv", ".tsv")):
+        (suite,) = syntaxgym.read(path, {})
+        return Opened(syntaxgym.to_json(suite))
+    try:
+        document = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        raise _first_fault(path) from None
+    if not isinstance(document, dict):
+        raise _first_fault(path)
+    notes: list[str] = []
+    try:
+        return Opened(_plain(_grid(document, notes), notes), tuple(dict.fromkeys(notes)))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _first_fault(path) from None
+
+
+def file_name(document: Mapping[str, Any], ending: str) -> str:
+    """What the file of a suite may be called."""
+    meta = document.get("meta")
+    name = unicodedata.normalize("NFC", str(meta.get("name") or "") if isinstance(meta, Mapping) else "")
+    return (re.sub(r"[^\w.+-]+", "_", name).strip("._")[:80] or "suite") + ending
+
+
+def as_text(document: Mapping[str, Any], ending: str) -> str:
+    """A suite as the text of a .json, .csv or .tsv file."""
+    if ending == ".json":
+        return syntaxgym.json_text(document)
+    # A table has no place for predictions and meta, so their faults do not matter.
+    bare = {**document, "predictions": [], "meta": {"name": "suite"}}
+    with as_file(bare) as path:
+        try:
+            (suite,) = syntaxgym.read(path, {})
+        except InputError as error:
+            raise InputError(str(error).replace(f"{path}: ", "The table cannot be written yet: ")) from None
+    return syntaxgym.to_csv(suite, "\t" if ending == ".tsv" else ",")
+
+
+def save(document: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
+    """Write a suite to a file; Exists where there is one with other content and the user has not said so."""
+    ending = path.suffix.lower()
+    if ending not in (".json", ".csv", ".tsv"):
+        raise InputError(f"a suite is saved as .json, .csv or .tsv, not as {path.name!r}")
+    text = as_text(document, ending)
+    if path.is_dir():
+        raise InputError("is a folder, not a file", file=path)
+    if not overwrite:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(exist_ok=False)  # the name is ours from here on, whoever else tries
+        except FileExistsError:
+            if path.read_bytes() == text.encode():
+                return
+            raise Exists("there is a file of this name already", file=path) from None
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    write_text(path, text)
+
+
+def _begun(rows: Mapping[str, list[str]], regions: list[str], predictions: list[str]) -> Document:
+    conditions = [
+        {
+            "condition_name": name,
+            "regions": [{"region_number": number, "content": text} for number, text in enumerate(texts, start=1)],
+        }
+        for name, texts in rows.items()
+    ]
+    return {
+        "meta": {"name": "", "metric": "sum"},
+        "region_meta": {str(number): name for number, name in enumerate(regions, start=1)},
+        "predictions": predictions,
+        "items": [{"item_number": 1, "conditions": conditions}],
+    }
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of a folder and of the folders in it; what begins with a dot is passed over."""
+    left = LOOKED
+    folders = [(folder, 0)]
+    while folders:
+        here, depth = folders.pop(0)
+        try:
+            entries = sorted(here.iterdir())
+        except OSError:  # no right to look into it
+            continue
+        for path in entries:
+            left -= 1
+            if left < 0:
+                return
+            if path.name.startswith(".") or path.is_symlink():
+                continue
+            if path.is_file():
+                yield path
+            elif path.is_dir() and depth < 2:
+                folders.append((path, depth + 1))
+
+
+def _is_suite(path: Path) -> bool:
+    start = head(path)
+    if not syntaxgym.recognises(path, start):
+        return False
+    return ".json" not in path.name or any(f'"{key}"' in start for key in ("region_meta", "condition_name"))
+
+
+def _first_fault(path: Path) -> InputError:
+    """Why a file makes no grid, in the words of `wug check`."""
+    faults = [str(problem) for problem in syntaxgym.check(path) if problem.level == "error"]
+    return InputError("\n".join(faults[:5]) or "this file is not a suite", file=path.name)
+
+
+def _grid(document: Document, notes: list[str]) -> Document:
+    """The suite with every region of every sentence once and in order; KeyError and the like where that fails."""
+    numbers = sorted(int(number) for number in document["region_meta"])
+    if numbers != list(range(1, len(numbers) + 1)) or not numbers:
+        raise ValueError("regions are not numbered from 1 on")
+    if not all(isinstance(name, str) for name in document["region_meta"].values()):
+        raise TypeError("a region's name is no text")
+    items = [_item(item, numbers, notes) for item in document["items"]]
+    predictions = document.get("predictions", [])
+    if not isinstance(predictions, list) or not all(isinstance(one, str | dict) for one in predictions):
+        raise TypeError("predictions are no list of formulas")
+    if not isinstance(document["meta"], dict):
+        raise TypeError("meta is no object")
+    return {**document, "predictions": predictions, "items": items}
+
+
+def _item(item: Document, numbers: list[int], notes: list[str]) -> Document:
+    if isinstance(item["item_number"], bool) or not isinstance(item["item_number"], int | str):
+        raise TypeError("an item's number is none")
+    if not item["conditions"]:
+        raise ValueError("an item has no condition")
+    conditions = []
+    for condition in item["conditions"]:
+        if not isinstance(condition["condition_name"], str):
+            raise TypeError("a condition's name is no text")
+        regions = {region["region_number"]: region for region in condition["regions"]}
+        if len(regions) < len(condition["regions"]) or not regions.keys() <= set(numbers):
+            raise ValueError("a region stands twice, or is not named")
+        if not all(isinstance(region["content"], str) for region in regions.values()):
+            raise TypeError("content is no text")
+        if len(regions) < len(numbers):
+            notes.append("Regions that were missing from some sentences were added, empty.")
+        ordered = [regions.get(number, {"region_number": number, "content": ""}) for number in numbers]
+        conditions.append({**condition, "regions": ordered})
+    return {**item, "conditions": conditions}
+
+
+def _plain(value: Any, notes: list[str]) -> Any:
+    """The value as a browser can hold it."""
+    if isinstance(value, dict):
+        return {key: _plain(inner, notes) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner, notes) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        notes.append("Numbers that are not finite were replaced by null: JSON has no such numbers.")
+        return None
+    if isinstance(value, int) and abs(value) > EXACT:
+        raise InputError(f"the number {value} is too large to be kept exactly in the browser")
+    return value

@@ -1,0 +1,69 @@
+"""Tables at addresses of their own: the same rows as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+
+TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+ROWS = 500
+"""Rows that are sent at once."""
+
+
+def table(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Response:
+    """Rows as CSV or JSON, sent as they come."""
+    if form not in TYPES:
+        raise HTTPException(404, f"There is no table as {form!r} here, only as csv and json.")
+    kept = re.sub(r"[^\w.-]+", "-", name).strip("-")[:80] or "table"
+    made = _csv(columns, rows) if form == "csv" else _json(columns, rows)
+    headers = {"content-disposition": f'inline; filename="{kept.encode("ascii", "replace").decode()}.{form}"'}
+    return StreamingResponse(made, media_type=TYPES[form], headers=headers)
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(columns)
+    for number, row in enumerate(rows, 1):
+        writer.writerow([_cell(row.get(column)) for column in columns])
+        if number % ROWS == 0:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
+
+
+def _json(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    parts: list[str] = []
+    before = "["
+    for number, row in enumerate(rows, 1):
+        plain = {column: _plain(row.get(column)) for column in columns}
+        parts.append(f"{before}\n{json.dumps(plain, ensure_ascii=False)}")
+        before = ","
+        if number % ROWS == 0:
+            yield "".join(parts)
+            parts.clear()
+    yield "".join(parts) + ("[]" if before == "[" else "\n]") + "\n"
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping | list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and value[:1] in ("=", "@"):
+        return f"'{value}"  # a spreadsheet would take it for a formula
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: no infinities."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

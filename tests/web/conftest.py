@@ -1,0 +1,101 @@
+"""What the tests of the web pages share: a site, a client, a server in a thread, a browser that tells everything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import Recorder, Served
+from starlette.testclient import TestClient
+
+from wug.runs.store import Store
+from wug.web.app import create
+from wug.web.site import Site
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the charts' script is kept for all tests: making it takes a second."""
+    return tmp_path_factory.mktemp("charts")
+
+
+@pytest.fixture
+def site(tmp_path: Path, kept: Path) -> Site:
+    """A site with an empty store; its folder is `tmp_path / "suites"`."""
+    folder = tmp_path / "suites"
+    folder.mkdir()
+    return Site(store=Store(tmp_path / "wug.db"), cache=kept / "answers.db", folders=(folder,))
+
+
+@pytest.fixture
+def client(site: Site) -> TestClient:
+    """A client of the site, in this process."""
+    return TestClient(create(site), base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+
+
+@pytest.fixture
+def served(site: Site) -> Iterator[Served]:
+    """The site on a free port, answering."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = Served(site, port)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's chromium, driven by playwright; without it a test is skipped, and fails where CI=true or WUG_BROWSER=required."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        reason = "no chromium on this machine: apt install chromium"
+        if "required" == os.environ.get("WUG_BROWSER") or os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def recorder(served: Served) -> Recorder:
+    """What goes wrong in the browser; give it a page with `watch`, or use the fixture `page`."""
+    return Recorder(served.address)
+
+
+@pytest.fixture
+def context(chromium: Any, served: Served) -> Iterator[Any]:
+    """A fresh profile of the browser, whose addresses begin at the server."""
+    made = chromium.new_context(base_url=served.address, viewport={"width": 1280, "height": 900})
+    made.set_default_timeout(15_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: Any, recorder: Recorder) -> Iterator[Any]:
+    """An empty page of the browser; at its end nothing went wrong in the console, and nobody else was asked."""
+    made = context.new_page()
+    recorder.watch(made)
+    yield made
+    recorder.check()
+
+
+@pytest.fixture
+def new_site(site: Site) -> Callable[[], Site]:
+    """The same site after a restart: the same files, a new token."""
+
+    def make() -> Site:
+        return Site(store=Store(site.store.path), cache=site.cache, folders=site.folders, models=site.models)
+
+    return make

@@ -1,0 +1,149 @@
+"""The pages in a real browser: nothing in the console, nobody else asked, names are text, a run is kept up with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import material
+import pytest
+from browsing import Served
+
+EMPTY = ("/", "/compare")
+RESULTS = 11
+"""As many as `material.every()` makes."""
+
+
+def visit(page: Any, address: str) -> None:
+    """Open a page and see every chart and every late part of it drawn."""
+    page.goto(address)
+    # Charts are drawn when they are about to be seen.
+    page.evaluate("for (const one of document.querySelectorAll('[data-spec]')) one.scrollIntoView()")
+    page.wait_for_selector("[aria-busy]", state="detached")
+    assert not page.locator("text=cannot be drawn").count()
+
+
+def alive(page: Any) -> int:
+    """Elements that a hostile name has made."""
+    found: int = page.evaluate("document.querySelectorAll('img[src=\"x\"], [onerror]').length")
+    return found
+
+
+@pytest.mark.parametrize("address", EMPTY)
+def test_an_empty_store_is_shown(page: Any, address: str) -> None:
+    visit(page, address)
+    assert page.locator("h1").count() == 1
+
+
+def test_every_page_of_every_family_is_shown(served: Served, page: Any) -> None:
+    material.keep(served.site.store, *material.every())
+    material.keep(served.site.store, material.syntaxgym(model="causal/other@1"), material.pairs(model="causal/other@1"))
+    own = [f"/result/{number}{part}" for number in range(1, RESULTS + 1) for part in ("", "/items", "/item/0")]
+    for address in ("/", "/run/1", "/compare?run=1&run=2", "/result/2/numbers", "/suite?name=reflexives", *own):
+        visit(page, address)
+        assert alive(page) == 0, address
+
+
+def test_a_hostile_suite_name_is_shown_as_text(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.unknown())
+    visit(page, "/")
+    assert material.HOSTILE in page.locator("th.suite a >> nth=0").inner_text().replace("\n", "")
+    page.click("td.value a")
+    assert page.locator("h1").inner_text() == material.HOSTILE
+    assert alive(page) == 0
+
+
+def test_a_run_of_the_size_of_blimp_is_paged(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.blimp())
+    visit(page, "/")
+    page.click("td.value a")
+    visit(page, page.url)
+    assert page.locator("figure.chart svg").count() == 3  # terms, paradigms, margins
+    page.click("text=failing >> nth=0")
+    assert page.locator(".list > li").count() == 50
+    first = page.locator(".list > li >> nth=0").inner_text()
+    page.keyboard.press("]")
+    page.wait_for_url("**after=**")
+    assert page.locator(".list > li >> nth=0").inner_text() != first
+    page.keyboard.press("[")
+    page.wait_for_url("**before=**")
+    assert page.locator(".list > li >> nth=0").inner_text() == first
+
+
+def test_the_grid_keeps_up_with_a_run(served: Served, page: Any) -> None:
+    number = material.keep(served.site.store, material.pairs(items=8), status="running")
+    visit(page, "/")
+    assert page.locator(f"#run-{number} td.value").count() == 1
+    page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
+    served.site.store.add(number, material.syntaxgym())
+    page.wait_for_selector(f"#run-{number} td.value >> nth=1")
+    served.site.store.finish(number, "complete")
+    page.wait_for_selector(f"#run-{number} .status.complete")
+    assert page.locator("h1").get_attribute("data-kept") == "yes"  # only what changed was replaced
+
+
+def test_the_grid_is_sorted_and_filtered_by_its_address(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.pairs(items=8, model="causal/a@1"))
+    material.keep(served.site.store, material.syntaxgym(model="causal/b@1"))
+    page.goto("/")
+    page.click("thead >> text=model")
+    assert page.locator("tbody th a").all_inner_texts() == ["a", "b"]
+    page.select_option("select[name=kind]", "syntaxgym")
+    page.wait_for_url("**kind=syntaxgym**")
+    assert page.locator("tbody th a").all_inner_texts() == ["b"]
+    assert "sort=model" in page.url
+
+
+def test_two_runs_are_chosen_and_compared(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.pairs(items=60))
+    material.keep(served.site.store, material.pairs(items=60, model="causal/other@1"))
+    page.goto("/")
+    page.check("input[value='1']")
+    page.check("input[value='2']")
+    page.click("text=Compare the chosen runs")
+    page.wait_for_selector("figure.chart svg")
+    assert page.locator("table.compared tbody tr").count() == 1
+
+
+def test_the_region_chart_of_one_item_is_chosen(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.syntaxgym())
+    visit(page, "/result/1")
+    page.select_option("select[name=item]", "3")
+    page.wait_for_url("**item=3**")
+    visit(page, page.url)
+    assert "Item 3." in page.locator("figcaption").inner_text()
+
+
+def test_a_signature_is_copied(served: Served, context: Any, page: Any) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    material.keep(served.site.store, material.syntaxgym())
+    page.goto("/result/1")
+    page.click(".copying button >> nth=0")
+    page.wait_for_selector("text=Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "wug:0|suite:number_prep@1|unit:bits"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_readable_on_a_phone(chromium: Any, served: Served, recorder: Any, scheme: Any) -> None:
+    material.keep(served.site.store, *material.every())
+    context = chromium.new_context(
+        base_url=served.address, viewport={"width": 390, "height": 844}, color_scheme=scheme, has_touch=True
+    )
+    page = context.new_page()
+    recorder.watch(page)
+    for address in ("/", "/run/1", "/result/1", "/result/1/items", "/result/2/items", "/result/8/items", "/compare"):
+        visit(page, address)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 390, (address, wide)
+    recorder.check()
+    context.close()
+
+
+def test_a_server_that_ended_is_told_and_the_page_stays(served: Served, page: Any, recorder: Any) -> None:
+    recorder.expected.append("ERR_CONNECTION_REFUSED")
+    material.keep(served.site.store, material.pairs(items=8), status="running")
+    visit(page, "/")
+    served.stop()
+    page.wait_for_selector("body.alone")
+    assert page.locator("td.value").count() == 1
+    served.start()
+    page.wait_for_selector("body:not(.alone)")

@@ -1,0 +1,133 @@
+"""Try a sentence, without a browser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from starlette.testclient import TestClient
+
+from tiny_masked import save_masked
+from wug.types import Scored, Token
+from wug.web.app import create
+from wug.web.sentences import differing, panel
+from wug.web.site import Site
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def scored(text: str, *bits: float | None) -> Scored:
+    tokens, start = [], 0
+    for word, value in zip(text.split(), bits, strict=True):
+        start = text.index(word, start)
+        tokens.append(Token(word, start, start + len(word), None if value is None else -value * math.log(2)))
+        start += len(word)
+    return Scored.of(text, tokens)
+
+
+def client_of(site: Site, *models: object) -> tuple[Site, TestClient]:
+    asked = replace(site, models=tuple(map(str, models)))
+    return asked, TestClient(create(asked), base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+
+
+def page(client: TestClient, texts: list[str], models: list[str]) -> str:
+    return client.get("/sentence?" + urlencode([*(("s", text) for text in texts), *(("m", m) for m in models)])).text
+
+
+def test_totals_differences_and_the_first_difference() -> None:
+    shown = panel("m", [scored("the boy swims", 1, 2, 3), scored("the boy swim", 1, 2, 6.5)])
+    first, second = shown.lines
+    assert (first.total, first.mean, first.change, first.least) == ("6.0", "2.0", "", True)
+    assert (second.total, second.change, second.least) == ("9.5", "+3.5", False)
+    assert [piece.differs for piece in second.pieces] == [False, False, True]
+    assert [(piece.text, piece.bits, piece.shade) for piece in first.pieces] == [
+        ("the", "1.0", "s0"), ("boy", "2.0", "s1"), ("swims", "3.0", "s1"),
+    ]  # fmt: skip
+    assert shown.verdict == "Sentence 1 is the least surprising, by 3.5 bits."
+
+
+def test_a_token_without_a_probability_is_counted_and_shown_as_none() -> None:
+    (line,) = panel("m", [scored("the boy", None, 2)]).lines
+    assert (line.pieces[0].bits, line.pieces[0].shade, line.unscored, line.mean) == ("–", "sx", 1, "2.0")
+
+
+def test_a_token_of_no_probability_at_all_is_infinite() -> None:
+    shown = panel("m", [scored("the", math.inf), scored("boy", 1)])
+    assert [(line.total, line.change) for line in shown.lines] == [("∞", ""), ("1.0", "–")]
+    assert shown.lines[0].pieces[0].shade == "s9"
+
+
+def test_the_same_sentence_twice_differs_nowhere() -> None:
+    one = scored("the boy", 1, 2)
+    shown = panel("m", [one, one])
+    assert differing([one.tokens, one.tokens]) is None
+    assert shown.verdict == "All sentences are as surprising."
+    assert not any(line.least for line in shown.lines)
+
+
+def test_a_sentence_that_goes_on_differs_where_the_other_ends() -> None:
+    assert differing([scored("the boy", 1, 1).tokens, scored("the boy swims", 1, 1, 1).tokens]) == 2
+
+
+def test_a_piece_of_a_word_is_joined_to_the_one_before() -> None:
+    text = Scored.of("swims", [Token("swim", 0, 4, -1.0), Token("s", 4, 5, -1.0)])
+    assert [piece.joined for piece in panel("m", [text]).lines[0].pieces] == [False, True]
+
+
+def test_without_models_the_page_says_how_to_name_one(client: TestClient) -> None:
+    assert "wug view --model" in client.get("/sentence").text
+
+
+@pytest.mark.parametrize(
+    ("texts", "models", "said"),
+    [
+        (["a"], ["other"], "is not one of the models"),
+        (["a"], [], "Choose a model"),
+        (["a"] * 13, ["some"], "too many"),
+        (["a" * 2001], ["some"], "more than 2000 characters"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(site: Site, texts: list[str], models: list[str], said: str) -> None:
+    _, client = client_of(site, "some")
+    assert said in page(client, texts, models)
+
+
+def test_two_sentences_are_asked_of_two_models_and_the_address_shows_it_again(
+    site: Site, tiny_causal: Callable[..., Path], tmp_path: Path
+) -> None:
+    masked = save_masked(tmp_path / "masked")
+    asked, client = client_of(site, tiny_causal(), f"masked:{masked}")
+    texts = ["the boy swims .", f"the boy swim {HOSTILE}"]
+    found = page(client, texts, list(asked.models))
+    for _ in range(200):
+        if "data-waiting" not in found:
+            break
+        found = page(client, texts, list(asked.models))
+    assert found.count('<ol class="scored">') == 2, found
+    assert found.count("first difference") >= 4
+    assert HOSTILE not in found
+    assert page(client, texts, list(asked.models)) == found
+    state = client.get("/sentence/state.json", params={"s": texts, "m": asked.models[0]}).json()
+    assert state["done"] is True
+
+
+def test_a_model_that_cannot_be_loaded_is_one_message_and_is_asked_again_next_time(site: Site, tmp_path: Path) -> None:
+    _, client = client_of(site, tmp_path / "nowhere")
+    found = page(client, ["a b"], [str(tmp_path / "nowhere")])
+    assert 'role="alert"' in found
+    assert "Traceback" not in found
+    (tmp_path / "nowhere").mkdir()
+    assert 'role="alert"' in page(client, ["a b"], [str(tmp_path / "nowhere")])
+
+
+def test_a_page_of_another_site_cannot_make_a_model_work(site: Site) -> None:
+    _, client = client_of(site, "causal:nowhere")
+    query = urlencode({"s": "the boy", "m": "causal:nowhere"})
+    found = client.get(f"/sentence?{query}", headers={"sec-fetch-site": "cross-site"}).text
+    assert "Press Ask" in found
+    assert 'value="the boy"' in found
+    assert client.get(f"/sentence/state.json?{query}").json()["models"] == [{"model": "causal:nowhere"}]
