@@ -52,11 +52,14 @@ def served(site: Site) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """Debian's chromium, driven by playwright; without it a test is skipped, and fails where CI=true or WUG_BROWSER=required."""
+    """Debian's chromium, driven by playwright.
+
+    Without it a test is skipped, or fails where CI=true or WUG_BROWSER=required.
+    """
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         reason = "no chromium on this machine: apt install chromium"
-        if "required" == os.environ.get("WUG_BROWSER") or os.environ.get("CI") == "true":
+        if os.environ.get("WUG_BROWSER") == "required" or os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
     from playwright.sync_api import sync_playwright
