@@ -22,7 +22,7 @@ class Kinds(Commands):
 
 @click.group("make", cls=Kinds)
 def command() -> None:
-    """Make new test material: minimal pairs from templates, and sets of the PCFG SET family.
+    """Make new test material: minimal pairs from templates, sets of the PCFG SET family, COGS-style data.
 
     The same seed always makes the same files. A file that exists is not written over without --force.
 
@@ -30,4 +30,5 @@ def command() -> None:
     wug make coord --n 200 --seed 1 --filename coord.tab
     wug make pcfgset --seed 1 -o my_pcfgset
     wug make localism --source test.src -o unrolled.tsv
+    wug make cogs --seed 1 -o my_cogs
     """
