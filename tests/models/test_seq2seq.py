@@ -143,6 +143,24 @@ def test_how_long_an_answer_may_be_is_decided_by_its_own_source(made: Maker) -> 
     assert model.options["max_length"] == "auto"
 
 
+def test_rows_that_ended_are_taken_out_without_changing_an_answer(made: Maker) -> None:
+    model = load(made(), max_length="40")
+    sources = tiny_seq2seq.sources(12)
+    assert model._decoder._shrinks
+    quick = model.generate(sources)
+    model._decoder._shrinks = False
+    assert model.generate(sources) == quick
+
+
+def test_a_model_with_forbidden_words_is_left_to_transformers() -> None:
+    from transformers import GenerationConfig
+
+    from wug.models import _greedy
+
+    assert _greedy.plain(GenerationConfig(eos_token_id=1))
+    assert not _greedy.plain(GenerationConfig(eos_token_id=1, suppress_tokens=[5]))
+
+
 def test_memory_that_runs_out_halves_the_batch(
     made: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -151,14 +169,14 @@ def test_memory_that_runs_out_halves_the_batch(
     model = load(made(), max_length="5")
     sources = tiny_seq2seq.sources(9)
     expected = model.generate(sources)
-    generate = model._decoder._generate
+    write = model._decoder._shrinking
 
-    def scarce(rows: Sequence[Sequence[int]], bound: int, **rest: Any) -> Any:
+    def scarce(rows: Sequence[Sequence[int]], bound: int) -> Any:
         if len(rows) > 2:
             raise torch.OutOfMemoryError("no room")
-        return generate(rows, bound, **rest)
+        return write(rows, bound)
 
-    monkeypatch.setattr(model._decoder, "_generate", scarce)
+    monkeypatch.setattr(model._decoder, "_shrinking", scarce)
     assert model.generate(sources) == expected
     assert "memory ran out" in caplog.text
 
@@ -171,7 +189,7 @@ def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pyt
     def none(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(model._decoder, "_generate", none)
+    monkeypatch.setattr(model._decoder, "_shrinking", none)
     with pytest.raises(ModelError, match=r"out of memory for 1.. tokens"):
         model.generate(["copy A1"])
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
-from wug.models import _weights
+from wug.models import _greedy, _weights
 from wug.models._asking import Written, batches
 from wug.models._settings import DTYPES, choice, flag
 from wug.models._spec import ModelSpec
@@ -23,6 +23,8 @@ models incomparable, and wreck languages in which things are repeated.
 """
 PROBES = (3, 7, 12)
 """Lengths of the sequences with which batches are tried."""
+TRIED = 12
+"""Tokens that are written to try another way of writing."""
 
 log = logging.getLogger("wug")
 
@@ -49,6 +51,7 @@ class Decoder:
         self._pad = next(iter(_marks(model.generation_config.pad_token_id) or self._ends), 0)
         self._stops: Stops | None = None
         self.padded = self._takes_padding()
+        self._shrinks = beams == 1 and self._encodes and stops is None and self._may_shrink()
         self._stops = stops
 
     def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
@@ -71,7 +74,10 @@ class Decoder:
         import torch
 
         try:
-            return [self._until_end(row) for row in self._generate(rows, bound)["sequences"].tolist()]
+            written = (
+                self._shrinking(rows, bound) if self._shrinks else self._generate(rows, bound)["sequences"].tolist()
+            )
+            return [self._until_end(row) for row in written]
         except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
             if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
                 raise
@@ -96,6 +102,27 @@ class Decoder:
         import torch
         from transformers import GenerationConfig
 
+        ids, present = self._filled_up(rows)
+        width = ids.shape[1]
+        config = GenerationConfig(
+            max_new_tokens=bound, min_new_tokens=bound if probing else None, do_sample=False,
+            num_beams=1 if probing else self.beams, pad_token_id=self._pad, return_dict_in_generate=True,
+            output_logits=probing,
+        )  # fmt: skip
+        with torch.inference_mode():
+            found = self.model.generate(
+                input_ids=ids,
+                attention_mask=present,
+                generation_config=config,
+                stopping_criteria=self._criteria(1 if self._encodes else width),
+            )
+        found["sequences"] = found["sequences"][:, 1 if self._encodes else width :]
+        return found
+
+    def _filled_up(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+        """The rows as a table on the device, and which of its places are theirs."""
+        import torch
+
         width = max(map(len, rows))
         ids = torch.full((len(rows), width), self._pad)
         present = torch.zeros_like(ids)
@@ -104,20 +131,39 @@ class Decoder:
             here = slice(0, len(row)) if self._encodes else slice(width - len(row), width)
             ids[number, here] = torch.tensor(row)
             present[number, here] = 1
-        config = GenerationConfig(
-            max_new_tokens=bound, min_new_tokens=bound if probing else None, do_sample=False,
-            num_beams=1 if probing else self.beams, pad_token_id=self._pad, return_dict_in_generate=True,
-            output_logits=probing,
-        )  # fmt: skip
+        return ids.to(self.device), present.to(self.device)
+
+    def _shrinking(self, rows: Sequence[Sequence[int]], bound: int) -> list[list[int]]:
+        """What the model writes, greedily."""
+        import torch
+
+        settings = self.model.generation_config
+        start = (
+            settings.decoder_start_token_id if settings.decoder_start_token_id is not None else settings.bos_token_id
+        )
         with torch.inference_mode():
-            found = self.model.generate(
-                input_ids=ids.to(self.device),
-                attention_mask=present.to(self.device),
-                generation_config=config,
-                stopping_criteria=self._criteria(1 if self._encodes else width),
-            )
-        found["sequences"] = found["sequences"][:, 1 if self._encodes else width :]
-        return found
+            return _greedy.write(self.model, *self._filled_up(rows), start=start, ends=self._ends, bound=bound)
+
+    def _may_shrink(self) -> bool:
+        """Whether answers may be written without transformers' own loop: tried, not believed."""
+        if not _greedy.plain(self.model.generation_config):
+            return False
+        rows = self._probes()
+        try:
+            mine = self._shrinking(rows, TRIED)
+        except (RuntimeError, ValueError, TypeError, LookupError, AttributeError):
+            return False
+        theirs = self._generate(rows, TRIED)["sequences"].tolist()
+        return [self._until_end(row) for row in mine] == [self._until_end(row) for row in theirs]
+
+    def _probes(self) -> list[list[int]]:
+        """Sequences of random tokens, of several lengths."""
+        import torch
+
+        draw = torch.Generator().manual_seed(1958)
+        marks = set(self._ends) | {self._pad}
+        usable = [token for token in range(min(2000, self._vocabulary())) if token not in marks]
+        return [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in PROBES]
 
     def _criteria(self, start: int) -> Any:
         """The end of an answer by its text, in the form that transformers wants; None without any."""
@@ -140,12 +186,7 @@ class Decoder:
 
     def _takes_padding(self) -> bool:
         """Whether a sequence that was filled up gets the numbers that it gets alone; else, a warning."""
-        import torch
-
-        draw = torch.Generator().manual_seed(1958)
-        marks = set(self._ends) | {self._pad}
-        usable = [token for token in range(min(2000, self._vocabulary())) if token not in marks]
-        rows = [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in PROBES]
+        rows = self._probes()
         try:
             together = self._generate(rows, 2, probing=True)
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
