@@ -88,6 +88,17 @@ def test_each_condition_has_a_line_points_and_intervals() -> None:
     assert channel(spec, "color")[0]["scale"]["domain"] == ["match", "mismatch"]
 
 
+def test_without_intervals_there_is_no_layer_for_them() -> None:
+    spec = charts.regions([RegionMean("match", 1, "noun", 2.0, None, None, 1)]).to_dict()
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["line", "point"]
+
+
+def test_tens_are_written_out() -> None:
+    svg = _vega.page_svg(charts.intervals([Point("a", -20.0), Point("b", 30.0)], title="difference"))
+    assert ">20<" in svg
+    assert "e+1" not in svg
+
+
 def test_the_regions_of_a_prediction_stand_on_a_tinted_ground() -> None:
     spec = charts.regions(TWO_REGIONS, marked=[2]).to_dict()
     assert spec["layer"][0]["mark"]["style"] == "ground"

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from asking import ended, shared
 from starlette.testclient import TestClient
 
 from reference import reference
@@ -20,6 +21,11 @@ from wug.web.scoring import scoring
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(autouse=True)
+def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wug.web.scoring.Scoring", shared)
 
 
 def suite(name: str = "agreement", **other: Any) -> dict[str, Any]:
@@ -311,7 +317,7 @@ def test_a_draft_is_scored_and_its_run_shown(site: Site, tiny_causal: Callable[.
     started = client.post(f"{address}/score.json", json={"model": site.models[0]}, headers=headers).json()
     job = scoring(site).find(started["id"])
     assert job is not None
-    assert job.ended.wait(60)
+    ended(job)
     state = client.get(f"/editor/jobs/{job.id}.json").json()
     assert (state["stage"], state["error"]) == ("done", None)
     shown = client.get(f"/editor/runs/{state['run']}.json").json()

@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 import random
 import re
-import threading
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import ended, shared
 from playwright.sync_api import expect
 
 from command_line import wug
 from reference import reference
 from wug.runs.opening import builtin_models
 from wug.runs.store import Store
-from wug.web.scoring import scoring
+from wug.web.scoring import score_texts, scoring
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 GONE = ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", "403 (Forbidden)"]
 """What the browser itself says while the server is away, and when it shows the token of the one before."""
+
+
+@pytest.fixture(autouse=True)
+def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wug.web.scoring.Scoring", shared)
 
 
 @pytest.fixture
@@ -509,19 +515,21 @@ def test_hostile_names_are_text_everywhere(begin: Callable[..., Any]) -> None:
     assert page.locator("img").count() == 0
 
 
-def test_a_job_waits_for_its_turn_and_can_be_stopped(begin: Callable[..., Any], site: Site) -> None:
+def test_a_job_waits_for_its_turn_and_can_be_stopped(begin: Callable[..., Any], site: Site, tmp_path: Path) -> None:
     page = begin()
     page.fill("#meta-name", "x")
-    gate = threading.Event()
-    other = scoring(site).start(site.models[0], lambda model, tell: gate.wait(30))
+    held = sqlite3.connect(tmp_path / "held.db", isolation_level=None)
+    held.execute("BEGIN EXCLUSIVE")  # who wants to use this cache has to wait
+    other = scoring(site).start(site.models[0], score_texts(["the boy"], tmp_path / "held.db"))
     page.click("#score")
     expect(page.locator("#stage")).to_contain_text("Waiting for other work")
     assert page.is_disabled("#score")
     page.click("#stop")
     expect(page.locator("#score")).to_be_enabled()
     expect(page.locator("#scoring-now")).to_be_hidden()
-    gate.set()
-    assert other.ended.wait(30)
+    held.execute("ROLLBACK")
+    held.close()
+    assert ended(other).stage == "done"
     assert site.store.runs() == []
 
 

@@ -1,74 +1,74 @@
+"""Jobs, done by a worker process whose models are toys."""
+
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Sequence
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
+from asking import ended, gone, heard
 
 from wug.errors import ModelError
+from wug.runs.browse import Shelf
 from wug.runs.store import Store
 from wug.suites import syntaxgym
-from wug.types import Request, Scored, Token
 from wug.web import scoring
-from wug.web.scoring import Job, Scoring, Tell, run_suites, score_texts, scorers
+from wug.web.scoring import Scoring, run_suites, score_texts, scorers
+from wug.web.worker_process import WorkerProcess
+
+STAND_IN = Path(__file__).with_name("stand_in_worker.py")
 
 
-class Words:
-    """A scorer that gives each word as many nats as it has letters."""
-
-    id = "words/test@0"
-    options: ClassVar[dict[str, str]] = {}
-    chunk = 2
-    ordered = False
-
-    def __init__(self, fault: Exception | None = None) -> None:
-        self.fault = fault
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        if self.fault:
-            raise self.fault
-        return [Scored.of(r.text, _tokens(r.text)) for r in requests]
+@pytest.fixture
+def loads(tmp_path: Path) -> Path:
+    """The names of the models that were loaded, one a line."""
+    return tmp_path / "loads.txt"
 
 
-class Echo:
-    id = "echo/test@0"
-    options: ClassVar[dict[str, str]] = {}
-    chunk = 2
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return list(sources)
+@pytest.fixture
+def command(loads: Path) -> Sequence[str]:
+    return (sys.executable, str(STAND_IN), str(loads))
 
 
-def _tokens(text: str) -> list[Token]:
-    tokens, start = [], 0
-    for word in text.split():
-        start = text.index(word, start)
-        tokens.append(Token(word, start, start + len(word), -float(len(word))))
-        start += len(word)
-    return tokens
+@pytest.fixture
+def jobs(command: Sequence[str]) -> Iterator[Scoring]:
+    made = Scoring(command)
+    yield made
+    made.close()
 
 
-def ended(job: Job) -> Job:
-    assert job.ended.wait(20)
-    return job
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """A named pipe, by which a model says that it is asked."""
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
 
 
-def suite(tmp_path: Path, formula: str = "(1;%a%) > (1;%b%)") -> list[Any]:
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "GRACE", 0.01)
+
+
+def suite(tmp_path: Path, formula: str = "(1;%a%) > (1;%b%)", items: int = 1) -> list[Any]:
     document = {
         "meta": {"name": "short"},
         "region_meta": {"1": "word"},
         "predictions": [formula],
         "items": [
             {
-                "item_number": 1,
+                "item_number": number,
                 "conditions": [
-                    {"condition_name": "a", "regions": [{"region_number": 1, "content": "long"}]},
-                    {"condition_name": "b", "regions": [{"region_number": 1, "content": "a"}]},
+                    {"condition_name": "a", "regions": [{"region_number": 1, "content": f"long{number}"}]},
+                    {"condition_name": "b", "regions": [{"region_number": 1, "content": f"a{number}"}]},
                 ],
             }
+            for number in range(items)
         ],
     }
     path = tmp_path / "short.json"
@@ -76,8 +76,13 @@ def suite(tmp_path: Path, formula: str = "(1;%a%) > (1;%b%)") -> list[Any]:
     return list(syntaxgym.read(path, {}))
 
 
-def test_a_job_ends_with_what_its_work_gives() -> None:
-    job = ended(Scoring(lambda name: Words()).start("words", score_texts(["a bc"], None)))
+def number(jobs: Scoring) -> int:
+    """The number of the process that answers."""
+    return int(ended(jobs.start("number", score_texts(["a"], None))).result[0].text)
+
+
+def test_a_job_ends_with_what_its_work_gives(jobs: Scoring) -> None:
+    job = ended(jobs.start("words", score_texts(["a bc"], None)))
     assert job.stage == "done"
     assert [token.logprob for token in job.result[0].tokens] == [-1.0, -2.0]
     assert job.state() == {
@@ -85,9 +90,10 @@ def test_a_job_ends_with_what_its_work_gives() -> None:
     }  # fmt: skip
 
 
-def test_a_run_is_kept_in_the_store_as_the_command_line_keeps_it(tmp_path: Path) -> None:
+def test_a_run_is_kept_in_the_store_as_the_command_line_keeps_it(jobs: Scoring, tmp_path: Path) -> None:
     work = run_suites(suite(tmp_path), tmp_path / "wug.db", tmp_path / "answers.db", "wug run short.json")
-    job = ended(Scoring(lambda name: Words()).start("words", work))
+    job = ended(jobs.start("words", work))
+    assert (job.stage, job.error) == ("done", None)
     store = Store(tmp_path / "wug.db")
     run = store.run(job.result)
     assert (run.status, run.model, run.command, run.suites) == ("complete", "words/test@0", "wug run short.json", 1)
@@ -96,161 +102,255 @@ def test_a_run_is_kept_in_the_store_as_the_command_line_keeps_it(tmp_path: Path)
     store.close()
 
 
-def test_a_model_is_loaded_once_and_kept() -> None:
-    loads: list[str] = []
-    jobs = Scoring(lambda name: loads.append(name) or Words())
-    for _ in range(3):
-        ended(jobs.start("words", score_texts(["a"], None)))
-    assert loads == ["words"]
+def test_an_answer_that_the_cache_has_is_not_asked_for_again(jobs: Scoring, tmp_path: Path) -> None:
+    first = ended(jobs.start("words", score_texts(["a"], tmp_path / "answers.db")))
+    again = ended(jobs.start("faulty", score_texts(["a"], tmp_path / "answers.db")))
+    assert again.result == first.result
 
 
-def test_a_model_is_loaded_only_while_no_other_is_loaded_or_asked() -> None:
-    alone = threading.Lock()
-    pause = threading.Event()
-
-    def load(name: str) -> Words:
-        assert alone.acquire(blocking=False)
-        pause.wait(0.005)
-        alone.release()
-        return Words()
-
-    def work(model: Any, tell: Tell) -> None:
-        assert alone.acquire(blocking=False)
-        pause.wait(0.005)
-        alone.release()
-
-    jobs = Scoring(load)
-    assert ended(jobs.start("first", lambda model, tell: None)).stage == "done"
-    started = [jobs.start(name, work if name == "first" else score_texts(["a"], None)) for name in ("first", *"abcd")]
-    assert [(ended(job).stage, job.error) for job in started] == [("done", None)] * 5
+def test_nothing_is_started_before_the_first_job_and_one_process_does_them_all(jobs: Scoring, loads: Path) -> None:
+    assert not loads.exists()
+    first = number(jobs)
+    ended(jobs.start("words", score_texts(["a"], None)))
+    assert number(jobs) == first != os.getpid()
 
 
-def test_the_model_that_was_not_used_for_longest_goes() -> None:
-    loads: list[str] = []
-    jobs = Scoring(lambda name: loads.append(name) or Words())
+def test_a_model_is_loaded_once_and_the_one_that_was_not_used_for_longest_goes(jobs: Scoring, loads: Path) -> None:
     for name in ["a", "b", "a", "c", "a", "b"]:
         ended(jobs.start(name, score_texts(["a"], None)))
-    assert loads == ["a", "b", "c", "b"]
+    assert loads.read_text().split() == ["a", "b", "c", "b"]
 
 
-def test_one_model_does_one_thing_at_a_time_in_order() -> None:
-    seen: list[int] = []
-    gate = threading.Event()
-    busy = threading.Lock()
-
-    def work(number: int) -> Any:
-        def act(model: Any, tell: Tell) -> None:
-            assert busy.acquire(blocking=False)
-            gate.wait(20)
-            seen.append(number)
-            busy.release()
-
-        return act
-
-    jobs = Scoring(lambda name: Words())
-    started = [jobs.start("words", work(number)) for number in range(4)]
-    gate.set()
-    for job in started:
+def test_jobs_are_done_one_after_the_other_in_order(jobs: Scoring, loads: Path) -> None:
+    for job in [jobs.start(name, score_texts(["a"], None)) for name in "abcd"]:
         assert ended(job).stage == "done"
-    assert seen == [0, 1, 2, 3]
+    assert loads.read_text().split() == ["a", "b", "c", "d"]
 
 
-def test_two_models_work_at_the_same_time() -> None:
-    meet = threading.Barrier(2)
-    jobs = Scoring(lambda name: Words())
-    for name in ("a", "b"):
-        ended(jobs.start(name, score_texts(["a"], None)))
-    both = [jobs.start(name, lambda model, tell: meet.wait(20)) for name in ("a", "b")]
-    assert {ended(job).stage for job in both} == {"done"}
-
-
-def test_a_job_that_waits_is_stopped_at_once() -> None:
-    gate = threading.Event()
-    jobs = Scoring(lambda name: Words())
-    first = jobs.start("words", lambda model, tell: gate.wait(20))
-    second = jobs.start("words", lambda model, tell: pytest.fail("it was stopped"))
+def test_a_job_that_waits_is_stopped_at_once(jobs: Scoring, pipe: Path, loads: Path) -> None:
+    first = jobs.start(f"held:{pipe}", score_texts(["a"], None))
+    second = jobs.start("words", score_texts(["a"], None))
     jobs.stop(second)
     assert second.stage == "stopped"
-    gate.set()
+    heard(pipe)
     assert ended(first).stage == "done"
+    assert loads.read_text().split() == [f"held:{pipe}"]
 
 
-def test_a_job_that_goes_on_is_stopped_at_the_next_chunk_and_its_run_can_be_taken_up_again(tmp_path: Path) -> None:
-    jobs: Scoring
-
-    class Stopping(Words):
-        chunk = 1
-
-        def score(self, requests: Sequence[Request]) -> list[Scored]:
-            jobs.stop(job)
-            return super().score(requests)
-
-    models = iter([Stopping(), Words()])
-    jobs = Scoring(lambda name: next(models))
-    known = threading.Event()
-    work = run_suites(suite(tmp_path), tmp_path / "wug.db", None, "")
-    job = jobs.start("stopping", lambda model, tell: known.wait(20) and work(model, tell))
-    known.set()
-    assert ended(job).stage == "stopped"
+def test_a_job_that_goes_on_is_stopped_at_the_next_chunk_and_its_process_stays(
+    jobs: Scoring, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring, "GRACE", 60)
+    job = jobs.start(f"slow:{pipe}", run_suites(suite(tmp_path, items=3000), tmp_path / "wug.db", None, ""))
+    pid = heard(pipe)
+    jobs.stop(job)
+    assert (ended(job).stage, job.error) == ("stopped", None)
     store = Store(tmp_path / "wug.db")
     assert [run.status for run in store.runs()] == ["interrupted"]
-    again = ended(jobs.start("words", run_suites(suite(tmp_path), tmp_path / "wug.db", None, "")))
-    assert [(run.id, run.status) for run in store.runs()] == [(again.result, "complete")]
     store.close()
+    assert number(jobs) == pid
 
 
-def test_a_model_that_cannot_be_loaded_is_one_message() -> None:
-    def load(name: str) -> Any:
-        raise ModelError("no such model 'x'")
+@pytest.mark.usefixtures("at_once")
+def test_a_job_that_does_not_stop_is_ended_with_its_process_and_its_run_can_be_taken_up_again(
+    jobs: Scoring, pipe: Path, tmp_path: Path
+) -> None:
+    job = jobs.start(f"stuck:{pipe}", run_suites(suite(tmp_path), tmp_path / "wug.db", None, ""))
+    pid = heard(pipe)
+    jobs.stop(job)
+    assert (ended(job).stage, job.error) == ("stopped", None)
+    assert gone(pid)
+    assert [run.status for run in Shelf(tmp_path / "wug.db").runs()] == ["interrupted"]
+    again = ended(jobs.start("words", run_suites(suite(tmp_path), tmp_path / "wug.db", None, "")))
+    assert [(run.id, run.status) for run in Shelf(tmp_path / "wug.db").runs()] == [(again.result, "complete")]
 
-    job = ended(Scoring(load).start("x", score_texts(["a"], None)))
-    assert (job.stage, job.error) == ("failed", "no such model 'x'")
+
+@pytest.mark.usefixtures("at_once")
+def test_a_stop_of_a_job_that_has_ended_does_not_touch_the_next(jobs: Scoring, pipe: Path) -> None:
+    first = ended(jobs.start("words", score_texts(["a"], None)))
+    second = jobs.start(f"held:{pipe}", score_texts(["a"], None))
+    jobs.stop(first)
+    jobs._force(first)
+    heard(pipe)
+    assert ended(second).stage == "done"
 
 
-def test_an_error_of_the_model_itself_is_told_and_the_next_job_goes_on(caplog: pytest.LogCaptureFixture) -> None:
-    models = iter([Words(RuntimeError("out of memory"))])
-    jobs = Scoring(lambda name: next(models))
+def test_a_killed_process_is_one_message_and_the_next_job_gets_a_new_one(
+    jobs: Scoring, pipe: Path, tmp_path: Path
+) -> None:
+    work = run_suites(suite(tmp_path), tmp_path / "wug.db", tmp_path / "answers.db", "")
+    job = jobs.start(f"stuck:{pipe}", work)
+    waiting = jobs.start("words", work)
+    pid = heard(pipe)
+    os.kill(pid, signal.SIGKILL)
+    assert ended(job).stage == "failed"
+    assert job.error == (
+        f"the process that asks stuck:{pipe} was killed by signal 9, as happens where memory runs out. "
+        "What it answered before is kept: ask again"
+    )
+    assert (ended(waiting).stage, waiting.error) == ("done", None)
+    assert number(jobs) != pid
+    assert [(run.id, run.status) for run in Shelf(tmp_path / "wug.db").runs()] == [(waiting.result, "complete")]
+
+
+def test_a_process_that_was_killed_between_two_jobs_is_not_missed(jobs: Scoring) -> None:
+    pid = number(jobs)
+    os.kill(pid, signal.SIGKILL)
+    assert gone(pid)
+    assert number(jobs) != pid
+
+
+def test_a_process_whose_end_is_not_yet_seen_is_replaced(jobs: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WorkerProcess, "answers", property(lambda worker: worker._process.returncode is None))
+    pid = number(jobs)
+    os.kill(pid, signal.SIGKILL)
+    assert gone(pid)
+    assert number(jobs) != pid
+
+
+def test_a_model_that_ends_the_process_is_one_message(jobs: Scoring) -> None:
+    job = ended(jobs.start("leaving", score_texts(["a"], None)))
+    assert "ended by itself (exit code 3)" in str(job.error)
+    assert ended(jobs.start("words", score_texts(["a"], None))).stage == "done"
+
+
+def test_a_process_that_cannot_be_started_is_one_message(tmp_path: Path) -> None:
+    jobs = Scoring((str(tmp_path / "nothing"),))
     job = ended(jobs.start("words", score_texts(["a"], None)))
-    assert (job.stage, job.error) == ("failed", "words failed: RuntimeError: out of memory")
-    assert "out of memory" in caplog.text
-    assert ended(jobs.start("words", lambda model, tell: 3)).result == 3
+    assert "cannot be started: No such file" in str(job.error)
+    jobs.close()
 
 
-def test_a_model_that_only_generates_says_so(tmp_path: Path) -> None:
-    jobs = Scoring(lambda name: Echo())
+def test_what_a_model_prints_does_not_get_between_the_answers(jobs: Scoring) -> None:
+    job = ended(jobs.start("talking", score_texts(["a"], None)))
+    assert (job.stage, job.error) == ("done", None)
+
+
+def test_work_that_cannot_travel_fails_alone(jobs: Scoring, caplog: pytest.LogCaptureFixture) -> None:
+    job = ended(jobs.start("words", lambda model, tell: 3))
+    assert "cannot be asked" in str(job.error)
+    assert "pickle" in caplog.text
+    assert ended(jobs.start("words", score_texts(["a"], None))).stage == "done"
+
+
+def test_a_process_that_is_not_asked_for_long_ends(command: Sequence[str]) -> None:
+    jobs = Scoring(command, idle=0.01)
+    first = number(jobs)
+    assert gone(first)
+    second = number(jobs)
+    assert second != first
+    jobs.close()
+    assert gone(second)
+
+
+def test_closing_stops_what_goes_on_and_what_waits(command: Sequence[str], pipe: Path) -> None:
+    jobs = Scoring(command)
+    started = [jobs.start(f"stuck:{pipe}", score_texts(["a"], None)), jobs.start("words", score_texts(["a"], None))]
+    pid = heard(pipe)
+    jobs.close()
+    assert [ended(job).stage for job in started] == ["stopped", "stopped"]
+    assert gone(pid)
+
+
+SERVER = """
+import sys
+from wug.web.scoring import Scoring, score_texts
+
+jobs = Scoring(sys.argv[2:])
+jobs.start(f"stuck:{sys.argv[1]}", score_texts(["a"], None))
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("end", [subprocess.Popen.kill, lambda server: server.stdin.close()], ids=["killed", "ended"])
+def test_no_process_outlives_the_server(
+    command: Sequence[str], pipe: Path, end: Callable[[subprocess.Popen[bytes]], None]
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", SERVER, str(pipe), *command], stdin=subprocess.PIPE) as server:
+        worker = heard(pipe)
+        end(server)
+        assert gone(worker)
+        assert gone(server.pid)
+
+
+PAGES = """
+import json, sys
+from pathlib import Path
+from starlette.testclient import TestClient
+from wug.runs.store import Store
+from wug.web.app import create
+from wug.web.scoring import scoring
+from wug.web.site import Site
+
+model, folder = sys.argv[1], Path(sys.argv[2])
+site = Site(store=Store(folder / "wug.db"), cache=folder / "answers.db", models=(model,))
+client = TestClient(create(site), base_url="http://127.0.0.1:8000", headers={"x-wug-token": site.token})
+address = client.post("/editor/new.json", json={"from": "builtin:wug_reflexive"}).json()["address"]
+job = scoring(site).find(client.post(f"{address}/score.json", json={"model": model}).json()["id"])
+job.ended.wait()
+shown = client.get(f"/editor/runs/{job.result}.json").json()
+asked = client.get("/sentence", params={"s": ["the boy swims", "the boy swim"], "m": model}).text
+heavy = [name for name in ("torch", "transformers", "tokenizers") if name in sys.modules]
+print(json.dumps({"error": job.error, "checks": len(shown["checks"]), "asked": asked.count("<ol"), "heavy": heavy}))
+"""
+
+
+def test_the_server_asks_a_model_without_loading_what_models_need(
+    tiny_causal: Callable[..., Path], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", PAGES, str(tiny_causal()), str(tmp_path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert said.returncode == 0, said.stderr
+    found = json.loads(said.stdout)
+    assert (found["error"], found["heavy"]) == (None, [])
+    assert found["checks"] > 1
+    assert found["asked"] >= 1
+
+
+def test_a_model_that_cannot_be_loaded_is_one_message(jobs: Scoring) -> None:
+    job = ended(jobs.start("missing", score_texts(["a"], None)))
+    assert (job.stage, job.error) == ("failed", "no such model 'missing'")
+
+
+def test_an_error_of_the_model_itself_is_told_and_the_next_job_goes_on(jobs: Scoring) -> None:
+    pid = number(jobs)
+    job = ended(jobs.start("faulty", score_texts(["a"], None)))
+    assert (job.stage, job.error) == ("failed", "faulty failed: RuntimeError: a tensor of the wrong shape")
+    assert number(jobs) == pid
+
+
+def test_a_model_that_only_generates_says_so(jobs: Scoring, tmp_path: Path) -> None:
     assert "cannot say how probable" in str(ended(jobs.start("echo", score_texts(["a"], None))).error)
     job = ended(jobs.start("echo", run_suites(suite(tmp_path), tmp_path / "wug.db", None, "")))
     assert "needs a model that can score text" in str(job.error)
 
 
-def test_a_suite_that_fails_while_it_is_judged_says_why(tmp_path: Path) -> None:
+def test_a_suite_that_fails_while_it_is_judged_says_why(jobs: Scoring, tmp_path: Path) -> None:
     work = run_suites(suite(tmp_path, "(1;%a%) / [(1;%b%) - (1;%b%)] > 1"), tmp_path / "wug.db", None, "")
-    job = ended(Scoring(lambda name: Words()).start("words", work))
+    job = ended(jobs.start("words", work))
     assert job.stage == "failed"
     assert "division by zero" in str(job.error)
-    store = Store(tmp_path / "wug.db")
-    assert [run.status for run in store.runs()] == ["failed"]
-    store.close()
+    assert [run.status for run in Shelf(tmp_path / "wug.db").runs()] == ["failed"]
 
 
-def test_only_the_last_ended_jobs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_last_ended_jobs_are_remembered(jobs: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "REMEMBERED", 2)
-    jobs = Scoring(lambda name: Words())
     made = [ended(jobs.start("words", score_texts(["a"], None))) for _ in range(4)]
     assert [jobs.find(job.id) is not None for job in made] == [False, True, True, True]
 
 
-def test_no_more_jobs_wait_for_a_model_than_there_is_patience_for(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("at_once")
+def test_no_more_jobs_wait_than_there_is_patience_for(
+    jobs: Scoring, pipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(scoring, "WAITING", 2)
-    gate, begun = threading.Event(), threading.Event()
-    jobs = Scoring(lambda name: Words())
-    first = jobs.start("words", lambda model, tell: begun.set() or gate.wait(20))
-    assert begun.wait(20)
+    first = jobs.start(f"stuck:{pipe}", score_texts(["a"], None))
+    heard(pipe)
     others = [jobs.start("words", score_texts(["a"], None)) for _ in range(2)]
     with pytest.raises(ModelError, match="jobs are waiting"):
         jobs.start("words", score_texts(["a"], None))
-    gate.set()
-    assert [ended(job).stage for job in (first, *others)] == ["done"] * 3
+    jobs.stop(first)
+    assert [ended(job).stage for job in (first, *others)] == ["stopped", "done", "done"]
 
 
 def test_models_that_only_generate_are_not_offered_for_sentences() -> None:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from asking import shared
 from starlette.testclient import TestClient
 
 from tiny_masked import save_masked
 from wug.types import Scored, Token
 from wug.web.app import create
+from wug.web.scoring import Scoring
 from wug.web.sentences import differing, panel
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(autouse=True)
+def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wug.web.scoring.Scoring", shared)
 
 
 def scored(text: str, *bits: float | None) -> Scored:
@@ -36,6 +44,14 @@ def client_of(site: Site, *models: object) -> tuple[Site, TestClient]:
 
 def page(client: TestClient, texts: list[str], models: list[str]) -> str:
     return client.get("/sentence?" + urlencode([*(("s", text) for text in texts), *(("m", m) for m in models)])).text
+
+
+def answered(client: TestClient, texts: list[str], models: list[str]) -> str:
+    """The page when no answer is missing any more; each look waits for one."""
+    for _ in range(200):
+        if "data-waiting" not in (found := page(client, texts, models)):
+            break
+    return found
 
 
 def test_totals_differences_and_the_first_difference() -> None:
@@ -102,11 +118,7 @@ def test_two_sentences_are_asked_of_two_models_and_the_address_shows_it_again(
     masked = save_masked(tmp_path / "masked")
     asked, client = client_of(site, tiny_causal(), f"masked:{masked}")
     texts = ["the boy swims .", f"the boy swim {HOSTILE}"]
-    found = page(client, texts, list(asked.models))
-    for _ in range(200):
-        if "data-waiting" not in found:
-            break
-        found = page(client, texts, list(asked.models))
+    found = answered(client, texts, list(asked.models))
     assert found.count('<ol class="scored">') == 2, found
     assert found.count("first difference") >= 4
     assert HOSTILE not in found
@@ -122,6 +134,19 @@ def test_a_model_that_cannot_be_loaded_is_one_message_and_is_asked_again_next_ti
     assert "Traceback" not in found
     (tmp_path / "nowhere").mkdir()
     assert 'role="alert"' in page(client, ["a b"], [str(tmp_path / "nowhere")])
+
+
+def test_a_process_that_dies_is_one_message_and_the_next_question_is_answered(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = Scoring((sys.executable, str(Path(__file__).with_name("stand_in_worker.py")), str(tmp_path / "loads.txt")))
+    monkeypatch.setattr("wug.web.scoring.Scoring", lambda: jobs)
+    _, client = client_of(site, "leaving", "words")
+    found = answered(client, ["the boy"], ["leaving"])
+    assert found.count('role="alert"') == 1
+    assert "the process that asks leaving ended by itself (exit code 3)" in found
+    assert '<ol class="scored">' in answered(client, ["the boy"], ["words"])
+    jobs.close()
 
 
 def test_a_page_of_another_site_cannot_make_a_model_work(site: Site) -> None:

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import shared
 from playwright.sync_api import expect
 
 from wug.runs.store import Store
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(autouse=True)
+def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wug.web.scoring.Scoring", shared)
 
 
 @pytest.fixture

@@ -33,9 +33,9 @@ class Go:
 GOES = (
     Go("wug-causal", ("syntaxgym", "pairs"), 200),
     Go("wug-lstm", ("syntaxgym", "pairs"), 200),
-    Go("wug-masked", ("pairs",), 60),
-    Go("wug-pcfg", ("pcfgset",), 120),
-    Go("wug-cogs", ("cogs",), 210),
+    Go("wug-masked", ("pairs",), 50),
+    Go("wug-pcfg", ("pcfgset",), 60),
+    Go("wug-cogs", ("cogs",), 105),
 )
 
 HEADLINES = ("all_predictions", "accuracy", "consistency", "overgeneralisation", "exact_match")

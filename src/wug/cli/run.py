@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,14 @@ if TYPE_CHECKING:
     help="The file of answers that makes runs resume.  [default: in the user's cache folder]",
 )
 @click.option("--no-cache", is_flag=True, help="Ask everything anew and keep no answers.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where the model runs: on this machine, or in copies on a Ray cluster, one a GPU.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="With --engine ray, how many copies.")
 @flags.option_flags
 @common.save_option
 @common.db_option
@@ -77,6 +86,8 @@ def command(
     interval: Method,
     cache: Path | None,
     no_cache: bool,
+    engine: str,
+    workers: int | None,
     save: bool,
     db: Path | None,
     form: str,
@@ -101,6 +112,8 @@ def command(
 
     if not suites + more:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
+    if workers is not None and engine == "local":
+        raise click.UsageError("--workers is for --engine ray")
     chosen = _open(suites + more, {**suite_options, **flags.suite_options(given)}, kind, tags, limit)
     store = Store(db or common.default_db()) if save else None
     answers = None if no_cache else Cache(cache or common.default_cache())
@@ -109,7 +122,8 @@ def command(
     for name, own in _who(models, chosen):
         known = registry.find("models", model_spec(name).kind).OPTIONS
         wanted = {**flags.model_options(given, known), **model_options}
-        results += _run(own, name, wanted, interval, store, answers, saved)
+        opened = _opened(name, wanted, engine, workers)
+        results += _run(own, name, opened, interval, store, answers, saved)
     common.deliver(results, form, common.next_steps(saved) if saved else None)
     if given["print_word_probs"] and form == "table":
         for line in word_probabilities(results):
@@ -153,10 +167,25 @@ def _open(
     return [suite if limit is None else suite.sample(limit) for suite in chosen]
 
 
+@contextmanager
+def _opened(name: str, options: Mapping[str, str], engine: str, workers: int | None) -> Iterator[Any]:
+    """The model, on this machine or spread over a cluster."""
+    from wug.runs.opening import open_model
+
+    common.say(f"loading {name}")
+    if engine == "local":
+        yield open_model(name, options)
+        return
+    from wug.runs.ray import spread
+
+    with spread(name, options, workers) as model:
+        yield model
+
+
 def _run(
     suites: Sequence[Suite],
     name: str,
-    options: Mapping[str, str],
+    opened: AbstractContextManager[Any],
     interval: Method,
     store: Store | None,
     cache: Cache | None,
@@ -164,11 +193,8 @@ def _run(
 ) -> list[Result]:
     """The results of one model, kept as they come."""
     from wug.runs.keeping import run_kept
-    from wug.runs.opening import open_model
 
-    common.say(f"loading {name}")
-    model = open_model(name, options)
-    with common.progress(f"asking {model.id}") as tell:
+    with opened as model, common.progress(f"asking {model.id}") as tell:
         kept = run_kept(
             suites, model, command=common.command_line(), store=store, cache=cache, interval=interval, tell=tell
         )

@@ -18,6 +18,7 @@ from wug.models._spec import ModelSpec
 from wug.models._weights import pick_device
 from wug.models._words import Vocabulary
 
+ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
     "max_length": "words of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
     "dtype": "float32 (default), float64, bfloat16 or float16",

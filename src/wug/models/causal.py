@@ -19,6 +19,7 @@ from wug.models._tokens import Tokenised, Tokeniser
 from wug.models._tree import Batch
 from wug.types import Request, Scored
 
+ANSWERS = "scores"
 OPTIONS: Mapping[str, str] = {
     "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
     "device": "cpu, cuda, cuda:1, mps; by default the best there is",

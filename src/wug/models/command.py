@@ -18,6 +18,7 @@ from wug.models._settings import seconds
 from wug.models._spec import ModelSpec
 from wug.models._weights import fingerprint
 
+ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
     "timeout": "seconds without a sign of life after which a program is given up: 60; 3600 for one with {source}",
     "id": "a version of your own, for a program that changes without the command and the files in it changing",

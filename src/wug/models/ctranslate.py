@@ -17,6 +17,7 @@ from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
 from wug.models._weights import fingerprint
 
+ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
     "tokens": "what the model reads: whitespace (default, words between spaces), or a SentencePiece model file",
     "beams": "beams of the search; 1 (default) is greedy",

@@ -29,6 +29,7 @@ from wug.models._words import (
 )  # fmt: skip
 from wug.types import Request, Scored
 
+ANSWERS = "scores"
 OPTIONS: Mapping[str, str] = {
     "vocab": "the words that the model knows, one a line in the order of its embeddings; a folder has it in vocab.txt",
     "words": "spaces or punctuation: what parts words, which a folder says itself; default spaces",

@@ -23,6 +23,7 @@ from wug.models._spec import ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.types import Request, Scored
 
+ANSWERS = "scores"
 OPTIONS: Mapping[str, str] = {
     "pll": "within_word_l2r (default: the rest of a word is masked with a piece of it) or original (each token alone)",
     "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",

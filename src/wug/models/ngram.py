@@ -16,6 +16,7 @@ from wug.models._words import Vocabulary, answer, worded, yes
 from wug.models._words_arpa import Arpa, Floats, read_arpa
 from wug.types import Request, Scored
 
+ANSWERS = "scores"
 OPTIONS: Mapping[str, str] = {
     "eos": "yes: score the </s> after a text as well; default no",
     "lowercase": "yes: look words up in lower case; default no",

@@ -13,6 +13,7 @@ from wug.errors import InputError, UnknownName
 from wug.judges.pcfg import answer, exceptional, exceptions
 from wug.models._spec import ModelSpec
 
+ANSWERS = "text"
 OPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "error": "share of sources that get a wrong answer, 0 to 1 (default 0)",

@@ -14,6 +14,7 @@ from wug.models._decoding import Decoder, Stops, open_weights, unknown_mark
 from wug.models._settings import whole
 from wug.models._spec import ModelSpec
 
+ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
     "template": r"the prompt, with {source} and perhaps {answer} in it; \n is a line break. Default: {source} ->",
     "examples": "a file of examples to begin every prompt with, source<TAB>answer a line",

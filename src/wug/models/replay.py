@@ -16,6 +16,8 @@ from wug.judges.alignment import align
 from wug.models._spec import ModelSpec
 from wug.types import LN2, Request, Scored, Token
 
+ANSWERS = "scores"
+"""Or text: the file tells."""
 OPTIONS: Mapping[str, str] = {
     "sentences": "the sentences that a surprisal table (sentence_id, token_id, token, surprisal) is about, one a line",
 }

@@ -12,6 +12,7 @@ from wug.models._decoding import Decoder, open_weights, unknown_mark
 from wug.models._settings import whole
 from wug.models._spec import ModelSpec
 
+ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
     "beams": "beams of the search; 1 (default) is greedy",
     "max_length": "tokens of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",

@@ -22,7 +22,8 @@ def value_axis(share: bool) -> dict[str, Any]:
     """The scale and axis of values; of shares, from 0 to 100 %."""
     alt = _vega.altair()
     scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=False)
-    return {"scale": scale, "axis": alt.Axis(format="%" if share else "~g", tickCount=5, grid=True)}
+    # "~g" would write tens as 2e+1.
+    return {"scale": scale, "axis": alt.Axis(format="%" if share else "~f", tickCount=5, grid=True)}
 
 
 def count_axis(places: Sequence[float], title: str) -> Any:

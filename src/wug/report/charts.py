@@ -129,7 +129,8 @@ def regions(
     labels = {mean.number: f"{mean.number}\n{_flat(mean.name)}" for mean in ordered}
     x = _axes.region_axis(list(labels.values()))
     chosen = alt.selection_point(fields=["condition"], bind="legend", name="chosen")
-    data = alt.Data(values=[_region_datum(mean, labels[mean.number], mean.number in marked) for mean in ordered])
+    rows = [_region_datum(mean, labels[mean.number], mean.number in marked) for mean in ordered]
+    data = alt.Data(values=rows)
     base = alt.Chart(data).encode(
         x=x,
         xOffset=alt.XOffset("condition:N", sort=None, scale=alt.Scale(domain=conditions, paddingOuter=1)),
@@ -138,11 +139,11 @@ def regions(
         tooltip=_axes.region_tooltip(),
     )
     y = alt.Y("mean:Q", title=title, axis=alt.Axis(tickCount=6))
-    layers = [
-        base.mark_line(style="trend").encode(y=y),
-        base.mark_rule(style="interval").encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title)),
-        base.mark_point(style="dot").encode(y=y, shape=alt.Shape("condition:N", **_axes.named(conditions))),
-    ]
+    layers = [base.mark_line(style="trend").encode(y=y)]
+    if any(row["low"] is not None for row in rows):  # a single item has none, and Vega warns of an empty layer
+        interval = base.mark_rule(style="interval")
+        layers.append(interval.encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title)))
+    layers.append(base.mark_point(style="dot").encode(y=y, shape=alt.Shape("condition:N", **_axes.named(conditions))))
     if not labels.keys().isdisjoint(marked):
         ground = alt.Chart(data).transform_filter("datum.marked").transform_aggregate(groupby=["region"])
         ground = ground.mark_rect(style="ground", tooltip=None)

@@ -82,8 +82,5 @@ def _with_zero(drawn: altair.LayerChart) -> altair.LayerChart:
         .mark_rule(strokeDash=[4, 3], color="currentColor", tooltip=None)
         .encode(x="zero:Q")
     )
-    # What the layers share, altair keeps with the whole. Tens are to be written 10, not 1e+1.
-    layers = [layer.properties(data=drawn.data) for layer in drawn.layer]
-    for layer in layers:
-        layer.encoding.x.axis = alt.Axis(format="~f", tickCount=7, grid=True)
+    layers = [layer.properties(data=drawn.data) for layer in drawn.layer]  # altair keeps what they share with the whole
     return alt.layer(zero, *layers).properties(width=_vega.WIDTH, height=drawn.height)

@@ -50,7 +50,7 @@ def outlook(shelf: Shelf, run: int) -> dict[str, Any]:
         else {
             "title": figure.title,
             "note": figure.note,
-            "spec": _drawable(_vega.page_spec(figure.chart)),
+            "spec": _vega.page_spec(figure.chart),
             "columns": figure.columns,
             "rows": figure.rows,
         },
@@ -96,12 +96,3 @@ def _value(bits: float | None, most: float) -> dict[str, str]:
         return {"text": "–", "shade": "sx"}
     share = max(0.0, bits / most) if most > 0 else 0.0
     return {"text": f"{bits:.1f}".replace("-", "−"), "shade": f"s{min(SHADES - 1, int(share * SHADES))}"}
-
-
-def _drawable(spec: dict[str, Any]) -> dict[str, Any]:
-    """The chart without the layer of intervals where there are none, as with a single item: it would be empty."""
-    rows = next((layer["data"]["values"] for layer in spec["layer"] if "data" in layer), None)
-    rows = rows if rows is not None else spec.get("data", {}).get("values", [])
-    if any(row.get("low") is not None for row in rows):
-        return spec
-    return {**spec, "layer": [layer for layer in spec["layer"] if layer["mark"].get("style") != "interval"]}

@@ -1,46 +1,40 @@
-"""Jobs that ask a model in the background, one at a time for each model.
+"""Jobs that ask a model in the background, one after the other, in a process of their own.
 
-A page starts a job, looks how far it is, and may stop it. A model stays loaded for the next job; beyond a few
-of them, the one that was not used for longest goes. A model that must be loaded waits until no other is asked.
+A page starts a job, looks how far it is, and may stop it. The process is started for the first job, stays for the
+next ones with the models that it has loaded, and is ended when nothing was asked for some minutes, or with the
+server. Where it dies, its job has failed and the next one gets a new process.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import logging
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from wug import registry
 from wug.errors import ModelError, WugError
-from wug.runs.cache import Cache
-from wug.runs.evaluate import ask_through, evaluate, require
-from wug.runs.opening import model_spec, open_model
-from wug.runs.signature import signature
-from wug.runs.store import Store, run_key
-from wug.types import Request, Scored, Suite
+from wug.runs.opening import model_spec
 from wug.web.site import Site
+from wug.web.worker_messages import Ended, Question, Stage, Stop, Work, run_suites, score_texts
+from wug.web.worker_process import COMMAND, Gone, WorkerProcess
 
-Stage: TypeAlias = Literal["waiting", "loading", "asking", "done", "failed", "stopped"]
-Tell: TypeAlias = Callable[[int, int], None]
-"""Told how many of how many questions are answered; it raises Stopped where the user stopped the job."""
-Work: TypeAlias = Callable[[Any, Tell], Any]
-"""What a job does with its model; what comes back is the job's result."""
+__all__ = ["Job", "Scoring", "run_suites", "score_texts", "scorers", "scoring"]
 
-LOADED = 2
-"""Models kept in memory."""
+IDLE = 300.0
+"""Seconds without a question after which the process is ended."""
+GRACE = 1.0
+"""Seconds in which a stopped job may end by itself; then its process is ended, and the models in it go too."""
 REMEMBERED = 200
 """Ended jobs that pages can still look at."""
 WAITING = 50
-"""Jobs that may wait for one model."""
-
-GENERATORS = frozenset({"attention_lstm", "command", "ctranslate", "oracle", "prompt", "seq2seq"})
-"""Backends that only turn text into text: pages about sentences do not offer their models."""
+"""Jobs that may wait."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,28 +47,17 @@ def scoring(site: Site) -> Scoring:
 
 def scorers(models: Sequence[str]) -> list[str]:
     """Those of the models that can say how probable a sentence is; one that cannot be told stays."""
-    found = []
-    for name in models:
-        try:
-            kind = model_spec(name).kind
-        except WugError:  # it is told when the model is asked
-            kind = ""
-        if kind not in GENERATORS:
-            found.append(name)
-    return found
+    return [name for name in models if _answers(name) != "text"]
 
 
-class Stopped(Exception):
-    """The user stopped the job."""
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Job:
     """One thing that a model is asked to do."""
 
     id: str
     model: str
-    work: Work
+    work: Work | None
+    """What is to be done; None when it has ended."""
     stage: Stage = "waiting"
     done: int = 0
     total: int = 0
@@ -91,182 +74,152 @@ class Job:
 
 
 class Scoring:
-    """All jobs of a server, and the models that it has loaded."""
+    """All jobs of a server, and the process that does them."""
 
-    def __init__(self, load: Callable[[str], Any] = open_model) -> None:
-        self._load = load
-        self._lock = threading.Lock()
-        self._gate = _Gate()
+    def __init__(self, command: Sequence[str] = COMMAND, idle: float = IDLE) -> None:
+        self._command, self._idle = command, idle
+        self._changed = threading.Condition()
+        """Guards what follows."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._queues: dict[str, deque[Job]] = {}
-        self._loaded: OrderedDict[str, Any] = OrderedDict()
+        self._waiting: deque[Job] = deque()
+        self._current: Job | None = None
+        self._worker: WorkerProcess | None = None
+        self._thread: threading.Thread | None = None
+        self._closing = False
 
     def start(self, model: str, work: Work) -> Job:
         """A job that will ask the model as soon as the jobs before it are done."""
         job = Job(secrets.token_hex(8), model, work)
-        with self._lock:
-            if len(self._queues.get(model, ())) >= WAITING:
-                raise ModelError(f"{WAITING} jobs are waiting for {model} already. Try again when some are done")
+        with self._changed:
+            if len(self._waiting) >= WAITING:
+                raise ModelError(f"{WAITING} jobs are waiting already. Try again when some are done")
             self._jobs[job.id] = job
             for old in [one for one in self._jobs.values() if one.ended.is_set()][:-REMEMBERED]:
                 del self._jobs[old.id]
-            if model in self._queues:
-                self._queues[model].append(job)
-            else:
-                self._queues[model] = deque([job])
-                threading.Thread(target=self._drain, args=(model,), name=f"ask {model}", daemon=True).start()
+            self._waiting.append(job)
+            self._changed.notify_all()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._drain, name="ask models", daemon=True)
+                self._thread.start()
+                atexit.register(self.close)
         return job
 
     def find(self, id: str) -> Job | None:
         """The job of that id; None where there is none, or none any more."""
-        with self._lock:
+        with self._changed:
             return self._jobs.get(id)
 
     def stop(self, job: Job) -> None:
-        """Stop a job: at once where it waits, else as soon as the model has answered what it was asked last."""
+        """Stop a job: at once where it waits, else as soon as it notices, or its process is ended."""
         job.stop.set()
-        with self._lock:
-            queue = self._queues.get(job.model)
-            if queue and job in queue:
-                queue.remove(job)
-                _end(job, "stopped")
-
-    def _drain(self, model: str) -> None:
-        while True:
-            with self._lock:
-                if not self._queues[model]:
-                    del self._queues[model]
-                    return
-                job = self._queues[model].popleft()
-            self._run(job)
-
-    def _run(self, job: Job) -> None:
-        def tell(done: int, total: int) -> None:
-            job.done, job.total = done, total
-            if job.stop.is_set():
-                raise Stopped
-
-        try:
-            model = self._model(job)
-            with self._gate.asking():
-                job.stage = "asking"
-                tell(0, 0)
-                job.result = job.work(model, tell)
-        except Stopped:
-            _end(job, "stopped")
-        except WugError as error:
-            _end(job, "failed", str(error))
-        except Exception as error:  # whatever a model's own code raises: the page says so, the server goes on
-            _log.exception("job %s with %s", job.id, job.model)
-            _end(job, "failed", f"{job.model} failed: {type(error).__name__}: {error}")
-        else:
-            _end(job, "done")
-
-    def _model(self, job: Job) -> Any:
-        name = job.model
-        with self._lock:
-            if name in self._loaded:
-                self._loaded.move_to_end(name)
-                return self._loaded[name]
-        with self._gate.loading():
-            job.stage = "loading"
-            model = self._load(name)
-        with self._lock:
-            self._loaded[name] = model
-            while len(self._loaded) > LOADED:
-                self._loaded.popitem(last=False)
-        return model
-
-
-class _Gate:
-    """Lets models be asked side by side, but none while one is loaded.
-
-    Loaders change settings of the whole process while they work, such as the number format of new tensors: what
-    another model computes meanwhile could come out different.
-    """
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._asking = 0
-        self._loading = False
-
-    @contextmanager
-    def asking(self) -> Iterator[None]:
-        """As soon as none is loaded."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._loading)
-            self._asking += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._asking -= 1
-                self._changed.notify_all()
+            if job in self._waiting:
+                self._waiting.remove(job)
+                _end(job, Ended("stopped"))
+            worker = self._worker if job is self._current else None
+        if worker is not None:
+            forced = threading.Timer(GRACE, self._force, args=(job,))
+            forced.daemon = True
+            forced.start()
+            with contextlib.suppress(Gone):  # then it is stopped
+                worker.send(Stop(job.id))
 
-    @contextmanager
-    def loading(self) -> Iterator[None]:
-        """As soon as none is asked, and none loaded."""
+    def close(self) -> None:
+        """Stop all jobs and end the process."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._loading and not self._asking)
-            self._loading = True
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._loading = False
-                self._changed.notify_all()
+            thread, worker = self._thread, self._worker
+            self._closing = True
+            for job in [*self._waiting, *([self._current] if self._current else [])]:
+                job.stop.set()
+            self._changed.notify_all()
+        if worker is not None:
+            worker.close()
+        if thread is not None:
+            thread.join()
+        with self._changed:
+            self._closing = False
 
-
-def run_suites(suites: Sequence[Suite], store: Path, cache: Path | None, command: str) -> Work:
-    """The work that asks a model what suites want to know and keeps it as a run; its number comes back."""
-
-    def work(model: Any, tell: Tell) -> int:
-        require(suites, ask_through(model))
-        # Connections of its own: a transaction must not meet one of another thread.
-        answers = None if cache is None else Cache(cache)
-        runs = Store(store)
-        try:
-            key = run_key([str(signature(suite, model)) for suite in suites], {"interval": "wilson"})
-            number = runs.begin(key, model.id, command)
+    def _drain(self) -> None:
+        """Do what waits, until nothing was asked for long."""
+        while (job := self._next()) is not None:
             try:
-                results = []
-                for result in evaluate(suites, ask_through(model, answers, tell)):
-                    runs.add(number, result)
-                    results.append(result)
-            except BaseException as error:
-                runs.finish(number, "interrupted" if isinstance(error, Stopped) else "failed")
-                raise
-            failed = [result for result in results if result.status == "failed"]
-            runs.finish(number, "failed" if failed else "complete")
-            if failed:
-                raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))
-            return number
-        finally:
-            runs.close()
-            if answers is not None:
-                answers.close()
+                ended = self._ask(job)
+            except Gone as gone:
+                again = "What it answered before is kept: ask again"
+                ended = Ended("failed", error=f"the process that asks {job.model} {gone}. {again}")
+            except Exception as error:  # our own fault, but the jobs after this one go on
+                _log.exception("job %s with %s", job.id, job.model)
+                self._force(job)
+                ended = Ended("failed", error=f"{job.model} cannot be asked: {type(error).__name__}: {error}")
+            with self._changed:
+                self._current = None
+            _end(job, Ended("stopped") if ended.stage == "failed" and job.stop.is_set() else ended)
 
-    return work
+    def _next(self) -> Job | None:
+        """The job that is done next; None when the process and this thread have ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing, self._idle)
+            while self._closing and self._waiting:
+                _end(self._waiting.popleft(), Ended("stopped"))
+            if self._waiting:
+                self._current = self._waiting.popleft()
+                return self._current
+            worker, self._worker, self._thread = self._worker, None, None
+            atexit.unregister(self.close)
+        if worker is not None:
+            worker.release()
+        return None
+
+    def _ask(self, job: Job) -> Ended:
+        while True:
+            if job.stop.is_set():
+                return Ended("stopped")
+            try:
+                return self._follow(job, self._ready(job))
+            except Gone:
+                if job.stage != "waiting":
+                    raise
+                # The process was ended while it had nothing to do, and this was not yet seen: a new one will answer.
+
+    def _follow(self, job: Job, worker: WorkerProcess) -> Ended:
+        """How a job ended; meanwhile it says how far it is."""
+        assert job.work is not None
+        worker.send(Question(job.id, job.model, job.work))
+        if job.stop.is_set():  # perhaps before there was somebody to tell
+            self.stop(job)
+        while not isinstance(said := worker.receive(), Ended):
+            job.stage, job.done, job.total = said.stage, said.done, said.total
+        return said
+
+    def _ready(self, job: Job) -> WorkerProcess:
+        """The process: the one that is there, or a new one where there is none or it has ended."""
+        worker = self._worker
+        if worker is not None and worker.answers:
+            return worker
+        if worker is not None:
+            worker.release()
+        job.stage = "loading"
+        made = WorkerProcess(self._command)
+        with self._changed:
+            self._worker = made
+        return made
+
+    def _force(self, job: Job) -> None:
+        """End the process if it is still at a job that was stopped."""
+        with self._changed:
+            if self._current is job and self._worker is not None:
+                self._worker.kill()
 
 
-def score_texts(texts: Sequence[str], cache: Path | None) -> Work:
-    """The work that asks a model for the tokens of texts with their probabilities; a list of Scored comes back."""
-
-    def work(model: Any, tell: Tell) -> list[Scored]:
-        if ask_through(model).can != "scorer":
-            raise ModelError(f"{model.id} turns text into text and cannot say how probable a sentence is")
-        answers = None if cache is None else Cache(cache)
-        try:
-            scorer: Any = ask_through(model, answers, tell).model
-            scored: list[Scored] = scorer.score([Request(text) for text in texts])
-            return scored
-        finally:
-            if answers is not None:
-                answers.close()
-
-    return work
+def _answers(name: str) -> str:
+    """What a model gives: `scores`, `text`, or nothing where that cannot be told."""
+    try:
+        module = registry.find("models", model_spec(name).kind)
+    except WugError:  # it is told when the model is asked
+        return ""
+    return str(getattr(module, "ANSWERS", ""))  # another package's backend may not say
 
 
-def _end(job: Job, stage: Stage, error: str | None = None) -> None:
-    job.stage, job.error = stage, error
+def _end(job: Job, ended: Ended) -> None:
+    job.stage, job.result, job.error, job.work = ended.stage, ended.result, ended.error, None
     job.ended.set()

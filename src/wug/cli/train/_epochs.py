@@ -14,15 +14,13 @@ if TYPE_CHECKING:
     from wug.train.loop import Judge
     from wug.types import Result, Suite
 
-GENERATORS = ("seq2seq", "attention_lstm")
-"""Kinds of model that answer; the others score."""
-
 
 def require_answerable(suites: Sequence[Suite], kind: str) -> None:
     """Refuse suites that a model of this kind cannot be tested with."""
+    from wug import registry
     from wug.errors import InputError
 
-    can = "generator" if kind in GENERATORS else "scorer"
+    can = "generator" if registry.find("models", kind).ANSWERS == "text" else "scorer"
     for suite in suites:
         if suite.needs != can:
             wanted = "turns text into text" if suite.needs == "generator" else "says how probable a text is"

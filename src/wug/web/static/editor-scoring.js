@@ -1,6 +1,6 @@
 /* "Score it now": a job on the server, how far it is, and what came out of it beside the grid. */
 const LOOK = 400;
-const STAGES = { waiting: "Waiting for other work with this model", loading: "Loading the model", asking: "Asking the model" };
+const STAGES = { waiting: "Waiting for other work", loading: "Loading the model", asking: "Asking the model" };
 
 export const makeScoring = (id, { flush, marks, held, current }) => {
   const by = (name) => document.getElementById(name);

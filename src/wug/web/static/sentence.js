@@ -1,5 +1,5 @@
 /* Try a sentence: more lines to write in, and answers that come in while the page stands. */
-const STAGES = { waiting: "Waiting for other work with this model…", loading: "Loading the model…", asking: "Asking the model…" };
+const STAGES = { waiting: "Waiting for other work…", loading: "Loading the model…", asking: "Asking the model…" };
 const LOOK = 600;
 
 const list = document.getElementById("sentences");

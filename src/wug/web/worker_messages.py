@@ -1,0 +1,114 @@
+"""What goes through the pipes between the server and the process that asks models: questions, work, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+from wug.errors import ModelError
+from wug.runs.cache import Cache
+from wug.runs.evaluate import ask_through
+from wug.runs.keeping import run_kept
+from wug.runs.store import Store
+from wug.types import Request, Scored, Suite
+
+Stage: TypeAlias = Literal["waiting", "loading", "asking", "done", "failed", "stopped"]
+Tell: TypeAlias = Callable[[int, int], None]
+"""Told how many of how many questions are answered; it raises Stopped where the user stopped the job."""
+
+
+class Stopped(KeyboardInterrupt):
+    """The user stopped the job; a run that this breaks off is kept as interrupted."""
+
+
+class Work(Protocol):
+    """What is done with a model; it travels to the worker, so it is data."""
+
+    def __call__(self, model: Any, tell: Tell) -> Any:
+        """The result, which travels back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """To the worker: do this with that model."""
+
+    job: str
+    model: str
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """To the worker: leave off with a job, if it is still at it."""
+
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """From the worker: how far it is with the question."""
+
+    stage: Stage
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """From the worker: the question is done with."""
+
+    stage: Stage
+    result: Any = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSuites:
+    """Ask a model what suites want to know and keep it as a run; its number comes back."""
+
+    suites: tuple[Suite, ...]
+    store: Path
+    cache: Path | None
+    command: str
+
+    def __call__(self, model: Any, tell: Tell) -> int:
+        """The number of the run, or an error where a suite of it failed."""
+        with closing(Store(self.store)) as store, ExitStack() as stack:
+            cache = None if self.cache is None else stack.enter_context(closing(Cache(self.cache)))
+            kept = run_kept(self.suites, model, command=self.command, store=store, cache=cache, tell=tell)
+        failed = [result for result in kept.results if result.status == "failed"]
+        if failed:
+            raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))
+        assert kept.number is not None
+        return kept.number
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTexts:
+    """Ask a model for the tokens of texts with their probabilities; a Scored for each comes back."""
+
+    texts: tuple[str, ...]
+    cache: Path | None
+
+    def __call__(self, model: Any, tell: Tell) -> list[Scored]:
+        """A Scored for each text, or an error where the model gives no probabilities."""
+        if ask_through(model).can != "scorer":
+            raise ModelError(f"{model.id} turns text into text and cannot say how probable a sentence is")
+        with ExitStack() as stack:
+            cache = None if self.cache is None else stack.enter_context(closing(Cache(self.cache)))
+            scorer: Any = ask_through(model, cache, tell).model
+            scored: list[Scored] = scorer.score([Request(text) for text in self.texts])
+            return scored
+
+
+def run_suites(suites: Sequence[Suite], store: Path, cache: Path | None, command: str) -> Work:
+    """The work that asks a model what suites want to know and keeps it as a run; its number comes back."""
+    return RunSuites(tuple(suites), store.resolve(), None if cache is None else cache.resolve(), command)
+
+
+def score_texts(texts: Sequence[str], cache: Path | None) -> Work:
+    """The work that asks a model for the tokens of texts with their probabilities; a list of Scored comes back."""
+    return ScoreTexts(tuple(texts), None if cache is None else cache.resolve())

@@ -1,0 +1,49 @@
+"""What the tests of jobs share: a worker for all of them, and eyes on processes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import select
+from pathlib import Path
+
+from wug.web.scoring import Job, Scoring
+
+PATIENCE = 30
+"""Seconds after which a test fails instead of waiting on."""
+
+
+@functools.cache
+def shared() -> Scoring:
+    """The jobs of every site in a test run: the real worker is slow to start, and one will do."""
+    return Scoring()
+
+
+def ended(job: Job) -> Job:
+    """A job that has ended."""
+    assert job.ended.wait(PATIENCE), job.state()
+    return job
+
+
+def heard(pipe: Path) -> int:
+    """The number of the process that writes it to a named pipe."""
+    source = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        ready, _, _ = select.select([source], [], [], PATIENCE)
+        assert ready, "nothing was written"
+        return int(os.read(source, 20))
+    finally:
+        os.close(source)
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, or ends soon."""
+    with contextlib.suppress(ProcessLookupError):
+        watched = os.pidfd_open(pid)
+        try:
+            ready, _, _ = select.select([watched], [], [], PATIENCE)
+            return bool(ready)
+        finally:
+            os.close(watched)
+    return True
