@@ -3,15 +3,12 @@
     python docs/screenshots.py                   writes docs/images/view-*.png
     python docs/screenshots.py --folder /tmp/x   writes them, and the store that they show, elsewhere
 
-It asks the built-in models the built-in suites. Where a model is not there, a toy is trained in its place, or answers
-are made up with a stated share of mistakes, and the pictures say so: their names stand in them. PCFG SET is always
-answered by its oracle with a share of mistakes, since a model takes many minutes for localism's long strings.
+It asks the built-in models the built-in suites.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import socket
@@ -23,22 +20,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
-from wug.make import templates
 from wug.runs.cache import Cache
 from wug.runs.keeping import run_kept
-from wug.runs.opening import builtin_models, open_model, open_suites
+from wug.runs.opening import open_model, open_suites
 from wug.runs.store import Store
 from wug.web.app import create
 from wug.web.site import Site
 
-LIMITS = {"wug-cogs": 84}
+LIMITS = {"wug-cogs": 84, "wug-pcfg": 40}
 """Items of each suite that a model is asked which makes up its answers word by word: a minute, rather than many."""
 HERE = Path(__file__).resolve().parent
 SCORED = ("syntaxgym", "wug_agreement", "wug_reflexives", "wug_npi")
 COMPUTED = ("localism", "substitutivity", "systematicity")
+ASKED = {"wug-causal": SCORED, "wug-lstm": SCORED, "wug-pcfg": COMPUTED, "wug-cogs": ("wug_cogs_gen",)}
+"""What is asked of whom."""
 SENTENCES = ("The keys to the cabinet are on the table.", "The keys to the cabinet is on the table.")
 
 
@@ -54,50 +51,10 @@ class Shot:
     full: bool = False
 
 
-def toy(name: str, categories: Sequence[str], seed: int) -> str:
-    """The folder of a toy model that was trained on sentences of these categories."""
-    from wug.train.toy import train_toy
-
-    made = Path(name)  # beside the store, so that no picture shows where on this machine that is
-    if not (made / "config.json").exists():
-        examples = [e.good for category in categories for e in templates.generate(category, n=300, seed=7)]
-        train_toy(sorted(set(examples)), made, seed=seed)
-    return str(made)
-
-
-def made_up() -> str:
-    """A file of COGS answers with mistakes in a third of them."""
-    draw = Random(0)
-    path = Path("cogs-answers.jsonl")
-    with path.open("w", encoding="utf-8") as out:
-        for suite in open_suites("wug_cogs_gen"):
-            gold = suite.gold  # type: ignore[attr-defined]
-            for sentence, form in zip(gold.sentences, gold.forms, strict=True):
-                if draw.random() < 0.35:
-                    swaps = ((". agent", ". theme"), ("* ", ""), (" AND ", " ; "), ("recipient", "agent"))
-                    old, new = draw.choice(swaps)
-                    form = form.replace(old, new, 1)
-                out.write(json.dumps({"source": sentence, "prediction": form}) + "\n")
-    return f"replay:{path}"
-
-
-def models() -> dict[str, tuple[str, ...]]:
-    """What is asked of whom."""
-    there = builtin_models()
-    first = "wug-causal" if "wug-causal" in there else toy("toy-model", ("agreement", "reflexives", "npi"), 0)
-    second = "wug-lstm" if "wug-lstm" in there else toy("toy-small", ("agreement",), 1)
-    asked = {first: SCORED, second: SCORED}
-    asked["oracle:pcfgset?error=0.06"] = COMPUTED
-    if "wug-cogs" in there:
-        asked["wug-cogs"] = ("wug_cogs_gen",)
-    print(f"asking {', '.join(asked)}", flush=True)
-    return asked
-
-
-def fill(store: Store, asked: dict[str, tuple[str, ...]]) -> None:
+def fill(store: Store) -> None:
     """Ask every model its suites."""
     cache = Cache(Path("answers.db"))
-    for name, wanted in asked.items():
+    for name, wanted in ASKED.items():
         limit = LIMITS.get(name)
         suites = [suite.sample(limit) if limit else suite for one in wanted for suite in open_suites(one)]
         shown = f"{name} --limit {limit}" if limit else name
@@ -214,12 +171,9 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         os.chdir(folder)
         store = Store(Path("wug.db"))
-        asked = models()
         if not store.runs():
-            fill(store, asked)
-            if "wug-cogs" not in asked:
-                fill(store, {made_up(): ("wug_cogs_gen",)})
-        site = Site(store=store, cache=Path("answers.db"), folders=(Path(),), models=tuple(list(asked)[:2]))
+            fill(store)
+        site = Site(store=store, cache=Path("answers.db"), folders=(Path(),), models=("wug-causal", "wug-lstm"))
         wanted = [shot for shot in shots(site) if given.only in shot.name]
         with served(site) as address:
             take(address, wanted, folder if given.folder else HERE / "images")
