@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from wug.cli import _common as common
+from wug.cli.train._options import device_of, lowered, unfinished
+from wug.cli.train._training import train
 
 if TYPE_CHECKING:
     from wug.train.corpus import Rows
+    from wug.train.lesson import Lesson
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -94,3 +98,44 @@ class Corpus:
         """What the loss depends on, besides the recipe."""
         names = ("unit", "vocab", "length", "layers", "width", "inner", "dropout")
         return {"kind": kind, "text": self.mark, **{name: self._given[name] for name in names}}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a kind of model that reads tokens needs to be trained."""
+
+    name: str
+    tokenizer: Callable[[Sequence[str], int], Any]
+    """Makes one from texts, of a size."""
+    opening: str
+    """What a tokenizer calls the mark before a text."""
+    closing: str | None
+    """And the one behind it, if any."""
+    lesson: Callable[..., Lesson]
+
+
+def train_tokens(kind: Kind, given: Mapping[str, Any]) -> None:
+    """Train a model that reads tokens, as the options want it."""
+    from wug.train._prepared import kept_tokenizer
+    from wug.train.corpus import encode
+    from wug.train.shape import Shape
+    from wug.train.tokens import encode_all
+
+    corpus = Corpus(given)
+    material = {**corpus.material(kind.name), "heads": given["heads"]}
+    shape = Shape(given["layers"], given["width"], given["heads"], given["inner"], given["dropout"])
+    shape.require_pairs()
+    if not unfinished(given, material):
+        return
+
+    def make() -> Any:
+        common.say(f"making a tokenizer of {given['vocab']:,} tokens")
+        return kind.tokenizer(corpus.units, given["vocab"])
+
+    tokenizer = kept_tokenizer(given["output"], make)
+    mark = getattr(tokenizer, f"{kind.opening}_token_id")
+    end = getattr(tokenizer, f"{kind.closing}_token_id") if kind.closing else None
+    rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), mark, end), mark)
+    device = device_of(given)
+    lesson = kind.lesson(tokenizer, shape, rows=rows, device=device, lowered=lowered(given, device))
+    train(lesson, given, device, material, corpus.about)

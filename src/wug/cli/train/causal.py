@@ -6,10 +6,8 @@ from typing import Any
 
 import click
 
-from wug.cli import _common as common
 from wug.cli.train import _options as options
 from wug.cli.train import _text as text
-from wug.cli.train._training import train
 
 
 @click.command("causal")
@@ -29,26 +27,7 @@ def command(**given: Any) -> None:
     wug train causal corpus.txt -o tiny --steps 300 --batch 16 --layers 2 --width 64 --inner 128 --length 64
     wug run wug_agreement_pp --model my-model
     """
-    from wug.train._prepared import kept_tokenizer
     from wug.train.causal import CausalLesson
-    from wug.train.corpus import encode
-    from wug.train.shape import Shape
-    from wug.train.tokens import causal_tokenizer, encode_all
+    from wug.train.tokens import causal_tokenizer
 
-    corpus = text.Corpus(given)
-    material = {**corpus.material("causal"), "heads": given["heads"]}
-    shape = Shape(given["layers"], given["width"], given["heads"], given["inner"], given["dropout"])
-    shape.require_pairs()
-    if not options.unfinished(given, material):
-        return
-
-    def make() -> Any:
-        common.say(f"making a tokenizer of {given['vocab']:,} tokens")
-        return causal_tokenizer(corpus.units, given["vocab"])
-
-    tokenizer = kept_tokenizer(given["output"], make)
-    mark = tokenizer.bos_token_id
-    rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), mark), mark)
-    device = options.device_of(given)
-    lesson = CausalLesson(tokenizer, shape, rows=rows, device=device, lowered=options.lowered(given, device))
-    train(lesson, given, device, material, corpus.about)
+    text.train_tokens(text.Kind("causal", causal_tokenizer, "bos", None, CausalLesson), given)

@@ -6,10 +6,8 @@ from typing import Any
 
 import click
 
-from wug.cli import _common as common
 from wug.cli.train import _options as options
 from wug.cli.train import _text as text
-from wug.cli.train._training import train
 
 
 @click.command("masked")
@@ -29,27 +27,7 @@ def command(**given: Any) -> None:
     wug train masked corpus.txt -o tiny --steps 300 --batch 16 --layers 2 --width 64 --inner 128 --length 64
     wug run wug_agreement_pp --model my-model
     """
-    from wug.train._prepared import kept_tokenizer
-    from wug.train.corpus import encode
     from wug.train.masked import MaskedLesson
-    from wug.train.shape import Shape
-    from wug.train.tokens import encode_all, masked_tokenizer
+    from wug.train.tokens import masked_tokenizer
 
-    corpus = text.Corpus(given)
-    material = {**corpus.material("masked"), "heads": given["heads"]}
-    shape = Shape(given["layers"], given["width"], given["heads"], given["inner"], given["dropout"])
-    shape.require_pairs()
-    if not options.unfinished(given, material):
-        return
-
-    def make() -> Any:
-        common.say(f"making a tokenizer of {given['vocab']:,} tokens")
-        return masked_tokenizer(corpus.units, given["vocab"])
-
-    tokenizer = kept_tokenizer(given["output"], make)
-    mark = tokenizer.cls_token_id
-    end = tokenizer.sep_token_id
-    rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), mark, end), mark)
-    device = options.device_of(given)
-    lesson = MaskedLesson(tokenizer, shape, rows=rows, device=device, lowered=options.lowered(given, device))
-    train(lesson, given, device, material, corpus.about)
+    text.train_tokens(text.Kind("masked", masked_tokenizer, "cls", "sep", MaskedLesson), given)
