@@ -25,7 +25,13 @@ def start(folder: Path, pause: float) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(SCRIPT), *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=_interruptible,
     )  # fmt: skip
+
+
+def _interruptible() -> None:
+    """Tests that a shell started in the background inherit a deaf ear for Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def asked(folder: Path) -> list[str]:
