@@ -277,3 +277,10 @@ def test_a_suite_that_the_model_cannot_answer_is_refused_before_training(
     refused(train("lstm", text, tmp_path / "a", *given, examples / "test.src"), "data needs a model that turns text")
     refused(train("seq2seq", examples, tmp_path / "b", *given, "wug_reflexive"), "how probable")
     assert not list(tmp_path.glob("*/training/checkpoint.pt"))
+
+
+def test_without_torch_the_remedy_is_said(tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    refused(train("causal", text, tmp_path / "m", "--steps", 1), "pip install 'wug[hf]'")

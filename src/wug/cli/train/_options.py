@@ -151,9 +151,14 @@ def unfinished(given: Mapping[str, Any], material: Mapping[str, Any]) -> bool:
     Refuses options that do not go together, and a folder in which something else was trained. All that can be
     known before the material is read is checked here, since reading may take minutes.
     """
+    from importlib.util import find_spec
+
+    from wug.errors import MissingExtra
     from wug.runs.opening import locate
     from wug.train.checkpoint import Checkpoint
 
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        raise MissingExtra("training", "hf")
     if (given["steps"] is None) == (given["epochs"] is None):
         raise click.UsageError("say how long to train: --steps N or --epochs N")
     if given["patience"] is not None and not given["suites"]:
