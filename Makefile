@@ -2,7 +2,7 @@
 # make test     set up, check the code, run all tests
 # make install  the environment in .venv, with all that the demo and the tests need
 # make check    ruff, mypy, the layers
-# make bench    speed and memory beside lm-eval and minicons (installs them in .venv-bench)
+# make bench    speed and memory beside lm-eval and minicons (installs them in .venv-bench); pages; coverage of intervals
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
 BIN := .venv/bin
@@ -35,11 +35,13 @@ bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/scoring.py
 	.venv-bench/bin/python benchmarks/masked.py
 	.venv-bench/bin/python benchmarks/cogs.py
+	.venv-bench/bin/python benchmarks/compare_coverage.py
+	.venv-bench/bin/python benchmarks/view.py
 
 .venv-bench/installed: pyproject.toml constraints.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet $(PIP) --upgrade pip
-	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf,cogs]' -r benchmarks/requirements.txt
+	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf,cogs,web]' -r benchmarks/requirements.txt
 	@touch $@
 
 clean:

@@ -225,6 +225,13 @@ def test_other_scoring_options_are_said(db: Path) -> None:
     assert "not asked in the same way, limit – A: no such option; B: 2 (every suite)" in found.warnings
 
 
+def test_options_that_only_another_kind_of_model_has_are_not_held_against_it(db: Path) -> None:
+    rows = outcomes({"accuracy": [RIGHT, WRONG]})
+    keep(db, result("s", "causal/a@1", rows, options={"unit": "bits", "bos": "yes"}))
+    keep(db, result("s", "lstm/b@2", rows, options={"unit": "bits", "state": "fresh"}))
+    assert not [warning for warning in compared(db, [1], [2]).warnings if "same way" in warning]
+
+
 def test_suites_that_only_one_has_are_left_out_and_said(db: Path) -> None:
     rows = outcomes({"accuracy": [RIGHT, WRONG]})
     keep(db, result("s", A, rows), result("mine", A, rows))
