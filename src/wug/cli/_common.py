@@ -159,4 +159,4 @@ def next_steps(runs: Mapping[str, int]) -> str:
     if len(every) > MANY:
         return f"runs {every[0]} to {every[-1]} saved · wug show {every[-1]} · wug list runs"
     word = "run" if len(runs) == 1 else "runs"
-    return f"{word} {numbers} saved · wug show {every[0]} · wug report {numbers} -o page.html"
+    return f"{word} {numbers} saved · wug show {every[0]} · wug report {numbers} -o page.html · wug view"
