@@ -6,73 +6,19 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from html.parser import HTMLParser
+from dataclasses import replace
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from seen_page import EVIL, Seen, read, taint
 from wug import registry
 from wug.errors import InputError
 from wug.report.families import Section
 from wug.report.page import Report, render
 from wug.types import Estimate, Outcome, Result
-
-EVIL = """<script>alert("x")</script></title></style><img src=x onerror=alert(1)>{{ 7 * 7 }}&amp;'"""
-INLINE = {"b", "code", "mark", "span", "strong", "sub"}
-VOID = {"meta", "link", "img", "br", "hr", "input"}
-
-
-@dataclass
-class Seen(HTMLParser):
-    """A page as a browser reads it: its tags, its text, its scripts."""
-
-    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
-    text: str = ""
-    scripts: list[str] = field(default_factory=list)
-    data: list[str] = field(default_factory=list)
-    open: list[str] = field(default_factory=list)
-    unbalanced: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in INLINE:
-            self.text += " "
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.unbalanced.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        inside = self.open[-1] if self.open else ""
-        if inside == "script":
-            (self.data if "type" in self.tags[-1][1] else self.scripts).append(data)
-        elif inside != "style":
-            self.text += data
-
-    def attributes(self, tag: str, name: str) -> list[str]:
-        """Every value of an attribute of a tag."""
-        return [value for seen, given in self.tags if seen == tag and (value := given.get(name)) is not None]
-
-
-def read(page: str) -> Seen:
-    """The page as a browser reads it, spaces squeezed."""
-    seen = Seen()
-    seen.feed(page)
-    seen.close()
-    seen.text = " ".join(seen.text.split())
-    return seen
 
 
 def region(number: int, content: str, value: float | None, tokens: list[list[Any]]) -> dict[str, Any]:
@@ -396,13 +342,3 @@ def tainted(result: Result) -> Result:
         descriptions={check: text + EVIL for check, text in result.descriptions.items()},
         meta=taint({**result.meta, "author": "A", "description": "D", "tags": ["t"]}, {}),
     )
-
-
-def taint(value: Any, renamed: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return value + EVIL
-    if isinstance(value, Mapping):
-        return {renamed.get(key, key): taint(one, renamed) for key, one in value.items()}
-    if isinstance(value, list):
-        return [taint(one, renamed) for one in value]
-    return value

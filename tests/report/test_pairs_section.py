@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_page import EVIL, Seen, read, taint
 
+from seen_page import EVIL, Seen, check_escaped, read, tainted_outcomes
 from wug.report import charts
 from wug.report.families import Figure, Place, pairs
 from wug.report.families._marked import LONGEST, marked
@@ -311,26 +311,12 @@ def test_every_tag_of_the_section_is_closed_and_headings_skip_no_level(seen: See
 def test_markup_in_sentences_names_and_groups_is_shown_as_text(tmp_path: Path) -> None:
     results = [blimp(tmp_path, print_word_probs="yes"), blimp(tmp_path), published({f"a{EVIL}": FIRST, "b": SECOND})]
     seen = read(render([Report(tainted(result)) for result in results]))
-    assert len(seen.scripts) == 2
-    assert seen.unbalanced == []
-    assert seen.attributes("img", "src") == []
-    assert [name for _, given in seen.tags for name in given if name.startswith("on")] == []
-    assert "{{ 7 * 7 }}" in seen.text
-    specs = json.dumps([json.loads(text) for text in seen.data], ensure_ascii=False).replace('\\"', '"')
-    assert '<script>alert("x")</script>' in specs
+    check_escaped(seen)
 
 
 def tainted(result: Result) -> Result:
     """The result with markup in its items, groups and details."""
-    outcomes = [
-        replace(
-            outcome,
-            item=outcome.item + EVIL,
-            groups={key: value + EVIL for key, value in outcome.groups.items()},
-            detail=taint(outcome.detail, {}),
-        )
-        for outcome in result.outcomes
-    ]
+    outcomes = tainted_outcomes(result)
     means = [replace(e, group="all") for e in result.estimates if e.method == "sd over columns"]
     return replace(result, outcomes=tuple(outcomes), estimates=(*estimates(outcomes), *means))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_page import EVIL, Seen, read, taint
 
+from seen_page import EVIL, check_escaped, read, tainted_outcomes
 from wug.judges.pcfg import FUNCTIONS, answer
 from wug.report import charts
 from wug.report.charts import CurvePoint, Part
@@ -423,28 +423,9 @@ def test_markup_in_sources_and_answers_is_shown_as_text(tmp_path: Path) -> None:
     check_escaped(seen)
 
 
-def check_escaped(seen: Seen) -> None:
-    """That nothing of the markup in a result has become markup of the page."""
-    assert len(seen.scripts) == 2
-    assert seen.unbalanced == []
-    assert seen.attributes("img", "src") == []
-    assert [name for _, given in seen.tags for name in given if name.startswith("on")] == []
-    assert "{{ 7 * 7 }}" in seen.text
-    specs = json.dumps([json.loads(text) for text in seen.data], ensure_ascii=False).replace('\\"', '"')
-    assert '<script>alert("x")</script>' in specs
-
-
 def tainted(result: Result) -> Result:
     """The result with markup in its items, groups and details."""
-    outcomes = [
-        replace(
-            outcome,
-            item=outcome.item + EVIL,
-            groups={key: value if value.isdecimal() else value + EVIL for key, value in outcome.groups.items()},
-            detail=taint(outcome.detail, {}),
-        )
-        for outcome in result.outcomes
-    ]
+    outcomes = tainted_outcomes(result)
     kept: list[Estimate] = [e for e in result.estimates if e.group.startswith(("contains=", "pair="))]
     more = [replace(e, group=e.group + EVIL) for e in kept]
     return replace(result, outcomes=tuple(outcomes), estimates=(*estimates(outcomes), *more))
