@@ -167,8 +167,7 @@ def test_both_editions_of_every_suite_mean_the_same() -> None:
         outcomes = [row for row in here if isinstance(row, Outcome)]
         assert outcomes == [row for row in there if isinstance(row, Outcome)]
         holds += [row.value for row in outcomes if row.check == "all_predictions"]
-    assert True in holds
-    assert False in holds
+    assert set(holds) == {True, False}  # the made-up surprisals decide both ways: equal results are no accident
 
 
 def test_every_suite_is_as_the_inventory_says() -> None:

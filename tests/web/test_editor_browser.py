@@ -17,7 +17,6 @@ from playwright.sync_api import expect
 
 from command_line import wug
 from reference import reference
-from wug.runs.opening import builtin_models
 from wug.runs.store import Store
 from wug.web.scoring import score_texts, scoring
 from wug.web.site import Site
@@ -174,7 +173,6 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
     assert page.locator("#estimates tbody tr").count() == 2
 
 
-@pytest.mark.skipif("wug-causal" not in builtin_models(), reason="the built-in model wug-causal is not here")
 def test_the_builtin_model_scores_the_design(
     chromium: Any, site: Site, served: Any, new_site: Callable[[], Site], context: Any, recorder: Any
 ) -> None:
