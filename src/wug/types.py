@@ -52,6 +52,8 @@ class Scored:
     logprobs: tuple[float | None, ...]
     pieces: tuple[str, ...] | None = None
     """The tokens' own names, where they differ from the text they stand for (`<unk>`, `<eos>`)."""
+    notices: tuple[str, ...] = ()
+    """What the model has to say about this answer, as `Answer.notices`."""
 
     @classmethod
     def of(cls, text: str, tokens: Sequence[Token]) -> Scored:
@@ -84,6 +86,18 @@ class Scored:
     def surprisal(self, start: int = 0, end: int | None = None) -> float:
         """Bits of surprisal of the characters `start:end`; a token without any counts as 0."""
         return -self.logprob(start, end) / LN2
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a generator wrote for a source."""
+
+    text: str
+    notices: tuple[str, ...] = ()
+    """What the model has to say about it: the rest of a sentence that begins "3 of 20 answers …".
+
+    They are kept with the answer and stand, counted, in every result that is made of it.
+    """
 
 
 Value: TypeAlias = bool | float | None
@@ -175,6 +189,11 @@ class Result:
     """What a page about the result shows beside the rows: region names, formulas, reference."""
 
 
+def text_of(answer: Answer | str) -> str:
+    """The text of an answer, however the generator gives it."""
+    return answer if isinstance(answer, str) else answer.text
+
+
 class Scorer(Protocol):
     """A model that can say how probable a text is."""
 
@@ -213,8 +232,8 @@ class Generator(Protocol):
     def chunk(self) -> int:
         """How many sources it likes at a time."""
 
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        """One answer for each source, in order."""
+    def generate(self, sources: Sequence[str]) -> Sequence[Answer | str]:
+        """One answer for each source, in order; a plain text is an answer without notices."""
 
 
 @runtime_checkable

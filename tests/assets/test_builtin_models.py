@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import texts
 from wug.runs.opening import BUILTIN_MODELS, builtin_models, open_model
 from wug.types import Request
 
@@ -57,4 +58,4 @@ def test_a_model_of_text_prefers_agreement(name: str) -> None:
     ],
 )
 def test_a_model_that_answers_knows_the_simplest(name: str, source: str, answer: str) -> None:
-    assert open_model(name, {"device": "cpu"}).generate([source]) == [answer]  # type: ignore[union-attr]
+    assert texts(open_model(name, {"device": "cpu"}).generate([source])) == [answer]  # type: ignore[union-attr]

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny
+from answers import texts
 from command_line import refused, wug
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import _endpoint_http as http
@@ -449,7 +450,7 @@ def test_texts_are_generated_from_a_prompt(tmp_path: Path) -> None:
     examples.write_text("copy A\tA\n")
     with serving(lambda body: written(" B1 C2 \nQ: next")) as server:
         model = generator(server, template=r"Q: {source}\nA: {answer}\n", examples=str(examples), max_length="50")
-        assert model.generate(["copy B1 C2", "copy B1 C2"]) == ["B1 C2", "B1 C2"]
+        assert texts(model.generate(["copy B1 C2", "copy B1 C2"])) == ["B1 C2", "B1 C2"]
         (asked,) = server.asked
         assert asked["prompt"] == "Q: copy A\nA: A\nQ: copy B1 C2\nA:"
         assert (asked["temperature"], asked["max_tokens"], asked["stop"]) == (0.0, 50, ["\n"])
@@ -459,7 +460,7 @@ def test_texts_are_generated_from_a_prompt(tmp_path: Path) -> None:
 
 def test_answers_that_were_cut_off_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     with serving(lambda body: written("A B C", "length")) as server:
-        assert generator(server).generate(["copy A", "copy B"]) == ["A B C", "A B C"]
+        assert texts(generator(server).generate(["copy A", "copy B"])) == ["A B C", "A B C"]
     assert "did not come to an end in 2 of 2 answers" in caplog.text
 
 

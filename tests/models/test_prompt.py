@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 import tiny
 import tiny_seq2seq
+from answers import noticed, texts
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import prompt
 from wug.models._spec import ModelSpec
 from wug.models.prompt import Template
 from wug.runs.evaluate import ask_through, evaluate
+from wug.types import Answer
 
 Maker = Callable[..., Path]
 ARCHITECTURES = ["gpt2", "llama", "gpt_neox", "opt", "mamba"]
@@ -60,7 +62,7 @@ def plain(folder: Path, text: str, most: int) -> str:
 def test_answers_equal_the_plain_computation(tiny_causal: Maker, architecture: str) -> None:
     folder = tiny_causal(architecture)
     sources = tiny.sentences(6, seed=5)
-    answers = load(folder, max_length="7").generate(sources)
+    answers = texts(load(folder, max_length="7").generate(sources))
     assert answers == [plain(folder, f"{source} ->", 7).partition("\n")[0].strip() for source in sources]
     assert len(set(answers)) > 2
 
@@ -72,9 +74,9 @@ def test_an_answer_does_not_depend_on_the_batch(tiny_causal: Maker, data: st.Dat
     sources = data.draw(st.lists(st.sampled_from(tiny.sentences(30)), min_size=1, max_size=8))
     batch = data.draw(st.sampled_from(["1", "60", "100000"]))
     model = load(tiny_causal(architecture), max_length="6", batch=batch)
-    alone = {source: model.generate([source])[0] for source in sources}
+    alone = {source: texts(model.generate([source]))[0] for source in sources}
     many = sources + data.draw(st.permutations(sources))
-    assert model.generate(many) == [alone[source] for source in many]
+    assert texts(model.generate(many)) == [alone[source] for source in many]
 
 
 def test_a_model_that_cannot_be_filled_up_is_asked_in_equal_lengths(
@@ -83,7 +85,7 @@ def test_a_model_that_cannot_be_filled_up_is_asked_in_equal_lengths(
     from transformers import GPT2LMHeadModel
 
     sources = tiny.sentences(8)
-    expected = load(tiny_causal("gpt2"), max_length="5").generate(sources)
+    expected = texts(load(tiny_causal("gpt2"), max_length="5").generate(sources))
     generate = GPT2LMHeadModel.generate
 
     def blind(self: object, *, attention_mask: object, **rest: object) -> object:
@@ -93,17 +95,16 @@ def test_a_model_that_cannot_be_filled_up_is_asked_in_equal_lengths(
     model = load(tiny_causal("gpt2"), max_length="5")
     assert not model._decoder.padded
     assert "batches of equal length" in caplog.text
-    assert model.generate(sources) == expected
+    assert texts(model.generate(sources)) == expected
 
 
-def test_an_answer_ends_at_the_stop(tiny_causal: Maker, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_answer_ends_at_the_stop(tiny_causal: Maker) -> None:
     folder = tiny_causal("gpt2")
     (source,) = tiny.sentences(1, seed=9)
     whole = plain(folder, f"{source} ->", 12)
     stop = whole[5]
     (answer,) = load(folder, max_length="12", stop=stop).generate([source])
-    assert answer == whole.partition(stop)[0].strip()
-    assert "cut off" not in caplog.text
+    assert answer == Answer(whole.partition(stop)[0].strip())
 
 
 def test_a_stop_spares_the_rest_of_the_way(tiny_causal: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,17 +124,16 @@ def test_a_stop_spares_the_rest_of_the_way(tiny_causal: Maker, monkeypatch: pyte
     assert widths[0] <= 12
 
 
-def test_an_answer_without_an_end_is_counted(tiny_causal: Maker, caplog: pytest.LogCaptureFixture) -> None:
-    load(tiny_causal("gpt2"), max_length="2").generate(tiny.sentences(3))
-    assert "did not come to an end in 3 of 3 answers" in caplog.text
+def test_an_answer_without_an_end_says_so(tiny_causal: Maker) -> None:
+    assert noticed(load(tiny_causal("gpt2"), max_length="2").generate(tiny.sentences(3)), "cut off") == 3
 
 
-def test_a_prompt_that_leaves_no_room_gets_an_empty_answer(
-    tiny_causal: Maker, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_prompt_that_leaves_no_room_gets_an_empty_answer(tiny_causal: Maker) -> None:
     model = load(tiny_causal("gpt2"), max_length="4")
-    assert model.generate(["the " * 600, "the boy"])[0] == ""
-    assert "takes 512 tokens, and 1 of 2 sources have more" in caplog.text
+    answers = model.generate(["the " * 600, "the boy"])
+    assert answers[0].text == ""
+    assert noticed(answers[:1], "more than the 512 tokens that the model takes") == 1
+    assert noticed(answers[1:], "tokens that the model takes") == 0
 
 
 def test_the_default_template_puts_an_arrow_behind_the_source() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import StoreError
-from wug.runs.cache import Cache, RememberedGenerator, RememberedScorer, _pack_scored, _unpack_scored
+from wug.runs.cache import Cache
+from wug.runs.remembered import RememberedGenerator, RememberedScorer, _pack_scored, _unpack_scored
 from wug.types import Request, Scored
 
 
@@ -114,7 +115,8 @@ def test_answers_that_depend_on_those_before_are_asked_in_order_and_not_kept(cac
 def test_generators_are_remembered_too(cache: Cache) -> None:
     model = Echo()
     for _ in range(2):
-        assert RememberedGenerator(model, cache, quiet).generate(["b ", "a", "b "]) == ["B ", "A", "B "]
+        answers = RememberedGenerator(model, cache, quiet).generate(["b ", "a", "b "])
+        assert [answer.text for answer in answers] == ["B ", "A", "B "]
     assert model.asked == ["a", "b "]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import tiny
+from answers import texts
 from command_line import refused, wug
 from wug.errors import ModelError
 from wug.runs.opening import open_model
@@ -66,7 +67,7 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(ray: Any, tiny_
 
 def test_a_generator_is_spread_too(ray: Any) -> None:
     with spread("oracle:pcfgset", {}, workers=2) as model:
-        assert model.generate(["copy A1 B2", "reverse A1 B2"]) == ["A1 B2", "B2 A1"]  # type: ignore[union-attr]
+        assert texts(model.generate(["copy A1 B2", "reverse A1 B2"])) == ["A1 B2", "B2 A1"]  # type: ignore[union-attr]
 
 
 def test_an_error_of_the_model_comes_through_with_its_text(ray: Any, tmp_path: Path) -> None:

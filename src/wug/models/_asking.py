@@ -1,4 +1,4 @@
-"""What all backends that turn text into text share: each source asked once, answers of bounded length.
+"""What all backends that turn text into text share: each source asked once, answers of bounded length, notices.
 
 How long an answer may become depends on its own source alone, never on the others in the batch: otherwise
 the same question would get another answer in other company.
@@ -6,17 +6,20 @@ the same question would get another answer in other company.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from wug.types import Answer
 
 SHORTEST, LONGEST, TIMES = 128, 1024, 8
 """Tokens that an answer may have at least and at most, and for each token of its source.
 
 Of the 56,806 distinct published PCFG SET sources one has a target that is longer than this, word by word.
 """
-
-log = logging.getLogger("wug")
+Found = TypeVar("Found")
+CUT_OFF = "were cut off before the model ended them; -M max_length=N lets them be longer"
+UNKNOWN_WORDS = "are to sources with words that the model does not know"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Written:
     ended: bool
 
 
-def once(sources: Sequence[str], ask: Callable[[list[str]], list[str]]) -> list[str]:
+def once(sources: Sequence[str], ask: Callable[[list[str]], list[Found]]) -> list[Found]:
     """One answer for each source, in order; identical sources are asked together."""
     distinct = list(dict.fromkeys(sources))
     answers = dict(zip(distinct, ask(distinct) if distinct else [], strict=True))
@@ -64,28 +67,11 @@ def batches(lengths: Sequence[int], bounds: Sequence[int], *, tokens: int, padde
         yield batch
 
 
-def tell_of_truncated(model: str, cut: int, total: int) -> None:
-    """A warning where answers were cut off."""
-    if cut:
-        log.warning(
-            "%s did not come to an end in %s of %s answers, which were cut off; -M max_length=N lets them be longer",
-            model, f"{cut:,}", f"{total:,}",
-        )  # fmt: skip
+def answer(text: str, *, ended: bool, known: bool = True) -> Answer:
+    """An answer, with what there is to say of it where the model did not end it or does not know all words."""
+    return Answer(text, (*(() if known else (UNKNOWN_WORDS,)), *(() if ended else (CUT_OFF,))))
 
 
-def tell_of_unknown(model: str, sources: Sequence[str], total: int) -> None:
-    """A warning where sources have words that the model does not know."""
-    if sources:
-        log.warning(
-            "%s does not know all words of %s of %s sources, such as %r",
-            model, f"{len(sources):,}", f"{total:,}", sources[0][:100],
-        )  # fmt: skip
-
-
-def tell_of_too_long(model: str, sources: Sequence[str], total: int, limit: int) -> None:
-    """A warning where sources could not be asked; their answers are empty."""
-    if sources:
-        log.warning(
-            "%s takes %s tokens, and %s of %s sources have more: their answers are empty; the first is %r…",
-            model, f"{limit:,}", f"{len(sources):,}", f"{total:,}", sources[0][:60],
-        )  # fmt: skip
+def too_long(limit: int) -> Answer:
+    """The answer, an empty one, to a source that the model cannot take."""
+    return Answer("", (f"are empty because their sources have more than the {limit:,} tokens that the model takes",))

@@ -17,6 +17,7 @@ from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
 from wug.models._weights import pick_device
 from wug.models._words import Vocabulary
+from wug.types import Answer
 
 ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
@@ -50,22 +51,23 @@ class AttentionLSTMModel:
         }
         self.chunk = 16384 if on_gpu else 512
 
-    def generate(self, sources: Sequence[str]) -> list[str]:
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order."""
         return _asking.once(sources, self._ask)
 
-    def _ask(self, sources: list[str]) -> list[str]:
+    def _ask(self, sources: list[str]) -> list[Answer]:
         rows = [source_numbers(source, self._vocabulary) for source in sources]
-        unknown = [source for source, row in zip(sources, rows, strict=True) if self._vocabulary.unknown in row]
-        _asking.tell_of_unknown(self.id, unknown, len(sources))
         bounds = [_asking.longest_answer(len(row), self._bound) for row in rows]
-        answers: dict[int, Written] = {}
+        written: dict[int, Written] = {}
         for batch in _asking.batches([len(row) for row in rows], bounds, tokens=self._tokens):
-            written = self._halving([rows[place] for place in batch], bounds[batch[0]])
-            answers.update(zip(batch, written, strict=True))
-        _asking.tell_of_truncated(self.id, sum(not one.ended for one in answers.values()), len(sources))
-        names = self._vocabulary.names
-        return [" ".join(names[word] for word in answers[place].tokens) for place in range(len(sources))]
+            written.update(zip(batch, self._halving([rows[n] for n in batch], bounds[batch[0]]), strict=True))
+        names, unknown = self._vocabulary.names, self._vocabulary.unknown
+        return [
+            _asking.answer(
+                " ".join(names[word] for word in written[n].tokens), ended=written[n].ended, known=unknown not in row
+            )
+            for n, row in enumerate(rows)
+        ]
 
     def _halving(self, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
         """The answers to a batch; when memory runs out, of each half of it."""

@@ -16,6 +16,7 @@ from wug.models import _asking, _opennmt
 from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
 from wug.models._weights import fingerprint
+from wug.types import Answer
 
 ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
@@ -66,23 +67,25 @@ class TranslatorModel:
         }
         self.chunk = 16384 if on_gpu else 512
 
-    def generate(self, sources: Sequence[str]) -> list[str]:
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order."""
         return _asking.once(sources, self._ask)
 
-    def _ask(self, sources: list[str]) -> list[str]:
+    def _ask(self, sources: list[str]) -> list[Answer]:
         split = [self._tokens.split(source) for source in sources]
-        if self._known is not None:
-            unknown = [s for s, tokens in zip(sources, split, strict=True) if not self._known.issuperset(tokens)]
-            _asking.tell_of_unknown(self.id, unknown, len(sources))
         bounds = [_asking.longest_answer(len(tokens), self._bound) for tokens in split]
         written: dict[int, list[str]] = {}
         for bound in sorted(set(bounds)):
             places = [n for n, own in enumerate(bounds) if own == bound]
             written.update(zip(places, self._translate([split[n] for n in places], bound), strict=True))
-        cut = sum(len(written[n]) >= bound and written[n][-1] != self._end for n, bound in enumerate(bounds))
-        _asking.tell_of_truncated(self.id, cut, len(sources))
-        return [self._tokens.join(_without_end(written[n], self._end)) for n in range(len(sources))]
+        return [
+            _asking.answer(
+                self._tokens.join(_without_end(written[n], self._end)),
+                ended=len(written[n]) < bounds[n] or written[n][-1] == self._end,
+                known=self._known is None or self._known.issuperset(tokens),
+            )
+            for n, tokens in enumerate(split)
+        ]
 
     def _translate(self, split: list[list[str]], bound: int) -> list[list[str]]:
         """The tokens of the answers with their end marks; with ever smaller batches when memory runs out."""

@@ -22,7 +22,7 @@ from wug.models._endpoint_pool import at_once
 from wug.models._settings import choice, seconds, whole
 from wug.models._spec import ModelSpec
 from wug.models.prompt import ANSWER, DEFAULT, Template, _read_examples, _unescaped
-from wug.types import Request, Scored
+from wug.types import Answer, Request, Scored
 
 ANSWERS = "scores"
 """Or text, with mode=generate."""
@@ -134,16 +134,14 @@ class EndpointGenerator:
         }
         self.chunk = 4 * server.threads
 
-    def generate(self, sources: Sequence[str]) -> list[str]:
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order."""
         return _asking.once(sources, self._ask)
 
-    def _ask(self, sources: list[str]) -> list[str]:
-        found = self._server.ask_all(sources, self._one)
-        _asking.tell_of_truncated(self.id, sum(not ended for _, ended in found), len(sources))
-        return [text for text, _ in found]
+    def _ask(self, sources: list[str]) -> list[Answer]:
+        return self._server.ask_all(sources, self._one)
 
-    def _one(self, source: str) -> tuple[str, bool]:
+    def _one(self, source: str) -> Answer:
         # How many tokens a source has is not known here: half as many as letters are enough for most.
         longest = _asking.longest_answer(len(source) // 2, self._bound)
         settings = {"temperature": 0.0, "max_tokens": longest, "stop": [self._stop]}
@@ -154,7 +152,7 @@ class EndpointGenerator:
                 f"{self._server.client.address}: the answer to {source[:80]!r} cannot be used: {error.message}"
             ) from None
         answer, stopped, _ = text.partition(self._stop)
-        return answer.strip(), ended or bool(stopped)
+        return _asking.answer(answer.strip(), ended=ended or bool(stopped))
 
 
 def load(spec: ModelSpec) -> EndpointScorer | EndpointGenerator:

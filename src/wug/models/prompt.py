@@ -13,6 +13,7 @@ from wug.models import _asking, _weights
 from wug.models._decoding import Decoder, Stops, open_weights, unknown_mark
 from wug.models._settings import whole
 from wug.models._spec import ModelSpec
+from wug.types import Answer
 
 ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
@@ -94,23 +95,21 @@ class PromptedModel:
         }
         self.chunk = self._decoder.chunk
 
-    def generate(self, sources: Sequence[str]) -> list[str]:
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order; empty where the prompt is longer than the model can take."""
         return _asking.once(sources, self._ask)
 
-    def _ask(self, sources: list[str]) -> list[str]:
+    def _ask(self, sources: list[str]) -> list[Answer]:
         sequences = [self._tokens(self._template.prompt(source)) for source in sources]
         own: list[list[int]] = self._tokenizer(sources, add_special_tokens=False)["input_ids"]
         bounds = [self._longest(len(tokens), len(source)) for tokens, source in zip(sequences, own, strict=True)]
         places = [n for n, bound in enumerate(bounds) if bound > 0]
-        if self._limit is not None and len(places) < len(sources):
-            too_long = [source for source, bound in zip(sources, bounds, strict=True) if bound <= 0]
-            _asking.tell_of_too_long(self.id, too_long, len(sources), self._limit)
         written = self._decoder.write([sequences[n] for n in places], [bounds[n] for n in places])
-        texts = {n: self._text(answer.tokens) for n, answer in zip(places, written, strict=True)}
-        cut = sum(not answer.ended and self._stop not in texts[n] for n, answer in zip(places, written, strict=True))
-        _asking.tell_of_truncated(self.id, cut, len(sources))
-        return [texts.get(n, "").partition(self._stop)[0].strip() for n in range(len(sources))]
+        answers: dict[int, Answer] = {}
+        for n, one in zip(places, written, strict=True):
+            text, stopped, _ = self._text(one.tokens).partition(self._stop)
+            answers[n] = _asking.answer(text.strip(), ended=one.ended or bool(stopped))
+        return [answers.get(n) or _asking.too_long(self._limit or 0) for n in range(len(sources))]
 
     def _tokens(self, prompt: str) -> list[int]:
         tokens: list[int] = self._tokenizer(prompt)["input_ids"]

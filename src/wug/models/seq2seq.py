@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from wug.models import _asking, _weights
 from wug.models._decoding import Decoder, open_weights, unknown_mark
 from wug.models._settings import whole
 from wug.models._spec import ModelSpec
+from wug.types import Answer
 
 ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
@@ -58,29 +60,26 @@ class Seq2SeqModel:
         }
         self.chunk = self._decoder.chunk
 
-    def generate(self, sources: Sequence[str]) -> list[str]:
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order; empty for a source that is longer than the model can take."""
         return _asking.once(sources, self._ask)
 
-    def _ask(self, sources: list[str]) -> list[str]:
+    def _ask(self, sources: list[str]) -> list[Answer]:
         self._try_tokenizer(sources)
         sequences: list[list[int]] = self._tokenizer([self._prefix + source for source in sources])["input_ids"]
         for source, tokens in zip(sources, sequences, strict=True):
             if not tokens:
                 raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {source!r}")
-        unknown = [s for s, tokens in zip(sources, sequences, strict=True) if self._unknown in tokens]
-        _asking.tell_of_unknown(self.id, unknown, len(sources))
-        limit = self._source_limit
-        places = [n for n, tokens in enumerate(sequences) if limit is None or len(tokens) <= limit]
-        if limit is not None and len(places) < len(sources):
-            too_long = sorted(set(range(len(sources))) - set(places))
-            _asking.tell_of_too_long(self.id, [sources[n] for n in too_long], len(sources), limit)
+        limit = self._source_limit or sys.maxsize
+        places = [n for n, tokens in enumerate(sequences) if len(tokens) <= limit]
         written = self._decoder.write(
             [sequences[n] for n in places], [self._longest(len(sequences[n])) for n in places]
         )
-        _asking.tell_of_truncated(self.id, sum(not answer.ended for answer in written), len(sources))
-        answers = dict(zip(places, (self._text(answer.tokens) for answer in written), strict=True))
-        return [answers.get(n, "") for n in range(len(sources))]
+        answers = {
+            n: _asking.answer(self._text(one.tokens), ended=one.ended, known=self._unknown not in sequences[n])
+            for n, one in zip(places, written, strict=True)
+        }
+        return [answers.get(n) or _asking.too_long(limit) for n in range(len(sources))]
 
     def _longest(self, source: int) -> int:
         bound = _asking.longest_answer(source, self._bound)

@@ -6,14 +6,15 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from wug.errors import StoreError
-from wug.runs.store import Store
+from wug.runs.sqlite import FAULTS, why
+from wug.runs.store import Store, result_rows, sound_outcomes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,49 +66,44 @@ class Column:
 def reading(store: Store) -> Iterator[sqlite3.Connection]:
     """A connection of one's own to the store's file."""
     try:
-        db = sqlite3.connect(store.path, timeout=60, isolation_level=None)
-    except sqlite3.Error as error:
-        raise StoreError(f"the run store {store.path} cannot be read: {error}") from None
-    try:
-        yield db
-    finally:
-        db.close()
+        with closing(sqlite3.connect(store.path, timeout=60, isolation_level=None)) as db:
+            db.row_factory = sqlite3.Row
+            yield db
+    except FAULTS as error:
+        raise StoreError(f"the run store {store.path} cannot be read: {why(error)}") from None
 
 
 def kept(db: sqlite3.Connection, run: int) -> list[Kept]:
     """The results of a run, in the order in which they were made."""
-    rows = db.execute(
-        "SELECT id, run, suite, kind, status, signature, descriptions, json_extract(meta, '$.headlines')"
-        " FROM results WHERE run = ? ORDER BY id",
-        (run,),
+    return [_kept(row) for row in result_rows(db, run)]
+
+
+def _kept(row: sqlite3.Row) -> Kept:
+    headlines = json.loads(row["meta"]).get("headlines")
+    return Kept(
+        id=row["id"],
+        run=row["run"],
+        suite=row["suite"],
+        kind=row["kind"],
+        status=row["status"],
+        signature=row["signature"],
+        descriptions=json.loads(row["descriptions"]),
+        headlines=None if headlines is None else tuple(headlines),
     )
-    return [
-        Kept(
-            id=row[0],
-            run=row[1],
-            suite=row[2],
-            kind=row[3],
-            status=row[4],
-            signature=row[5],
-            descriptions=json.loads(row[6]),
-            headlines=None if row[7] is None else tuple(json.loads(row[7])),
-        )
-        for row in rows
-    ]
 
 
 def columns(db: sqlite3.Connection, result: int) -> dict[str, Column]:
     """The column of each check of a result."""
+    kept = db.execute("SELECT * FROM results WHERE id = ?", (result,)).fetchone()
     rows: dict[str, list[tuple[str, int, float, int]]] = {}
     odd: dict[str, int] = {}
-    found = db.execute(
-        "SELECT measure, item, place, value, judged FROM outcomes"
-        " WHERE result = ? AND value IS NOT NULL ORDER BY place",
-        (result,),
-    )
-    for check, item, place, value, judged in found:
+    found = db.execute("SELECT * FROM outcomes WHERE result = ? ORDER BY place", (result,))
+    for row in sound_outcomes(kept, found):
+        check, value = row["measure"], row["value"]
+        if value is None:
+            continue
         if math.isfinite(value):
-            rows.setdefault(check, []).append((item, place, value, judged))
+            rows.setdefault(check, []).append((row["item"], row["place"], value, row["judged"]))
         else:
             odd[check] = odd.get(check, 0) + 1
     return {check: _column(each, odd.get(check, 0)) for check, each in rows.items()}

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wug.errors import StoreError
-from wug.runs.store import Run, alive, summary_of
+from wug.runs.seals import outcome_seal, summary_seal
+from wug.runs.store import Run, alive
 from wug.types import Estimate, Outcome, Status, Value
 
 
@@ -108,7 +109,9 @@ def condition(wanted: Filter) -> tuple[str, tuple[Any, ...]]:
 
 
 def placed(row: Any) -> Placed:
-    """An outcome of the store."""
+    """An outcome of the store; refused where it is not as it was written."""
+    if row["seal"] is not None and row["seal"] != outcome_seal(row):
+        raise StoreError(f"outcome {row['place']} is damaged in the run store: its checksum does not fit")
     value: Value = bool(row["value"]) if row["judged"] else row["value"]
     groups, detail = mapping(row["groups"]), mapping(row["detail"])
     return Placed(row["place"], Outcome(str(row["item"]), str(row["measure"]), value, groups, detail))
@@ -133,20 +136,14 @@ def kept(row: Any) -> Kept:
         kind=str(row["kind"]),
         status=row["status"],
         n=row["n"] if isinstance(row["n"], int) else 0,
-        summary=row["summary"] if row["summary"] is not None else _made(row["estimates"], row["meta"]),
+        summary=row["summary"] if row["summary_seal"] == summary_seal(row) else "",
     )
-
-
-def _made(estimates: str, meta: str) -> str:
-    """The summary of a row that was written by an earlier version; a damaged one gives none."""
-    try:
-        return summary_of(json.loads(estimates), json.loads(meta))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return ""
 
 
 @functools.lru_cache(maxsize=4096)
 def _read(summary: str) -> _Summary:
+    if not summary:
+        return _Summary(fault="its row is damaged (its checksum does not fit)")
     try:
         found = json.loads(summary)
         whole = tuple(Estimate(**fields) for fields in found["estimates"])

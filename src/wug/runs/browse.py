@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,13 +16,17 @@ from typing import Any
 
 from wug.errors import StoreError
 from wug.runs._rows import Filter, Kept, Placed, condition, goes_on, kept, mapping, placed, run_of
-from wug.runs.store import Run
-from wug.types import Estimate, Outcome, Result
+from wug.runs.seals import run_seal
+from wug.runs.sqlite import FAULTS, why
+from wug.runs.store import Run, require_columns, require_sound, result_of, sound_outcomes
+from wug.types import Outcome, Result
 
 __all__ = ["Filter", "Kept", "Page", "Placed", "Shelf"]
 
 PAGE = 50
 """Outcomes on a page."""
+CHECKED = 200_000
+"""Outcomes of a result that are all checked before a page shows any, a second's work; of more, those that it shows."""
 NEAR = 40
 """Places before and behind an outcome in which the others of its item stand."""
 
@@ -42,6 +47,8 @@ class Shelf:
     """The runs of a store, to look at."""
 
     path: Path
+    _checked: set[int] = field(default_factory=set, init=False, compare=False, repr=False)
+    """Results whose outcomes were seen to be as they were written."""
     _own: threading.local = field(default_factory=threading.local, init=False, compare=False, repr=False)
 
     def state(self) -> tuple[str, bool]:
@@ -67,6 +74,8 @@ class Shelf:
             "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites FROM runs WHERE id = ?",
             (number,),
         )
+        if row is not None and row["seal"] != run_seal(row):
+            raise StoreError(f"run {number}: the run store is damaged here (the checksum of its row does not fit)")
         if row is None:
             newest = self._one("SELECT max(id) AS id FROM runs")["id"]
             there = "there is none yet: wug run SUITE --model MODEL" if newest is None else f"the latest is {newest}"
@@ -80,9 +89,7 @@ class Shelf:
         if runs is not None:
             where, values = f"WHERE results.run IN ({','.join('?' * len(runs))})", tuple(runs)
         rows = self._all(
-            "SELECT results.id, results.run, runs.model, suite, kind, results.status, n, summary,"
-            " CASE WHEN summary IS NULL THEN estimates END AS estimates,"
-            " CASE WHEN summary IS NULL THEN meta END AS meta"
+            "SELECT results.id, results.run, runs.model, suite, kind, results.status, n, summary, summary_seal"
             f" FROM results JOIN runs ON runs.id = results.run {where} ORDER BY results.id",
             values,
         )
@@ -96,31 +103,34 @@ class Shelf:
                 f"no result {number} in {self.path}. A run that is taken up again makes its results anew: look for it "
                 "among all runs"
             )
+        self._require_sound(row)
         run = self.run(row["run"])
-        try:
-            found = Result(
-                suite=row["suite"],
-                kind=row["kind"],
-                model=run.model,
-                status=row["status"],
-                signature=row["signature"],
-                n=row["n"],
-                estimates=tuple(Estimate(**fields) for fields in json.loads(row["estimates"])),
-                warnings=tuple(json.loads(row["warnings"])),
-                descriptions=json.loads(row["descriptions"]),
-                meta=json.loads(row["meta"]),
-            )
-        except (ValueError, TypeError) as error:
-            raise StoreError(f"result {number} of run {run.id} cannot be read: its row is damaged ({error})") from None
-        return found, run
+        return result_of(row, run.model), run
+
+    def _require_sound(self, row: Any) -> None:
+        """Refuse a damaged result; its outcomes are gone through once, and not where there are very many."""
+        require_sound(row)
+        if row["id"] in self._checked or row["outcomes"] > CHECKED:
+            return
+        every = self._run("SELECT * FROM outcomes WHERE result = ? ORDER BY place", (row["id"],))
+        found = Counter((one["measure"], one["value"]) for one in sound_outcomes(row, every))
+        counted = self._all(
+            "SELECT measure, value, count(*) AS n FROM outcomes INDEXED BY outcomes_by_check WHERE result = ?"
+            " GROUP BY measure, value",
+            (row["id"],),
+        )
+        if {(one["measure"], one["value"]): one["n"] for one in counted} != found:
+            raise StoreError(f"the run store {self.path} is damaged: an index does not fit its table")
+        self._checked.add(row["id"])
 
     def head(self, result: int) -> dict[str, Any]:
         """The signature and the warnings of a result."""
-        row = self._one("SELECT signature, warnings FROM results WHERE id = ?", (result,))
+        row = self._one("SELECT * FROM results WHERE id = ?", (result,))
         try:
+            require_sound(row)
             warnings = [str(text) for text in json.loads(row["warnings"])]
-        except (ValueError, TypeError):
-            warnings = ["its warnings cannot be read: the row is damaged"]
+        except (StoreError, ValueError, TypeError) as error:
+            warnings = [str(error)]
         return {"signature": str(row["signature"]), "warnings": warnings}
 
     def any_outcome(self, result: int) -> bool:
@@ -175,8 +185,10 @@ class Shelf:
             limits, order, bound = "place > ?", "ASC", after
         else:
             limits, order, bound = "place < ?", "DESC", before
+        # Failing items may be few among very many: the index finds them, and gives them in the order of their places.
+        by = " INDEXED BY outcomes_by_check" if wanted.check is not None and wanted.value is not None else ""
         rows = self._all(
-            f"SELECT * FROM outcomes WHERE result = ?{where} AND {limits} ORDER BY place {order} LIMIT ?",
+            f"SELECT * FROM outcomes{by} WHERE result = ?{where} AND {limits} ORDER BY place {order} LIMIT ?",
             (result, *values, bound, size + 1),
         )
         more, rows = len(rows) > size, rows[:size]
@@ -252,16 +264,16 @@ class Shelf:
             yield (row["value"], *(detail.get(key) for key in keys))
 
     def _one(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        return self._run(sql, values).fetchone()
+        return next(self._run(sql, values), None)
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        return self._run(sql, values).fetchall()
+        return list(self._run(sql, values))
 
-    def _run(self, sql: str, values: Sequence[Any]) -> sqlite3.Cursor:
+    def _run(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
         try:
-            return self._connection().execute(sql, values)
-        except sqlite3.Error as error:
-            raise StoreError(f"the run store {self.path} cannot be read: {error}") from None
+            yield from self._connection().execute(sql, values)
+        except (*FAULTS, OverflowError) as error:
+            raise StoreError(f"the run store {self.path} cannot be read: {why(error)}") from None
 
     def _connection(self) -> sqlite3.Connection:
         """The connection of this thread."""
@@ -272,7 +284,8 @@ class Shelf:
                 known.row_factory = sqlite3.Row
                 known.execute("PRAGMA query_only=ON")
                 known.execute("PRAGMA cache_size=-1000")
-            except sqlite3.Error as error:
-                raise StoreError(f"the run store {self.path} cannot be read: {error}") from None
+                require_columns(known)
+            except FAULTS as error:
+                raise StoreError(f"the run store {self.path} cannot be read: {why(error)}") from None
             self._own.db = known
         return known

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from wug import stats
 from wug.errors import ModelError, WugError
-from wug.runs.cache import Cache, RememberedGenerator, RememberedScorer
+from wug.runs.cache import Cache
+from wug.runs.opening import OpenedGenerator, OpenedScorer, opened
+from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
-from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Scorer, Status, Suite
+from wug.types import Answer, Estimate, Notice, Outcome, Request, Result, Row, Scored, Status, Suite
 
-Progress = Callable[[int, int], None]
-"""Told how many of how many questions are answered."""
+EXAMPLE = 80
+"""Characters of a question that a notice quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,49 @@ class Asker:
     """`scorer` or `generator`."""
 
 
+class Listened:
+    """A model as one suite asks it, with what it has to say about the answers that the suite got."""
+
+    def __init__(self, model: Any) -> None:
+        self.id, self.options, self.chunk = model.id, model.options, model.chunk
+        self.ordered = getattr(model, "ordered", False)
+        self._model = model
+        self._answers = 0
+        self._said: Counter[str] = Counter()
+        self._examples: dict[str, str] = {}
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order."""
+        answers: list[Scored] = self._model.score(requests)
+        self._hear([request.text for request in requests], answers)
+        return answers
+
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
+        """One answer for each source, in order."""
+        answers: list[Answer] = self._model.generate(sources)
+        self._hear(sources, answers)
+        return answers
+
+    def notices(self) -> Iterator[Notice]:
+        """What was said, with how many answers it was said about, and one of the questions."""
+        for text, times in self._said.items():
+            yield Notice(f"{times:,} of {self._answers:,} answers {text} (such as to {self._examples[text]!r})")
+
+    def _hear(self, questions: Sequence[str], answers: Sequence[Scored | Answer]) -> None:
+        self._answers += len(answers)
+        for question, answer in zip(questions, answers, strict=True):
+            for text in answer.notices:
+                self._said[text] += 1
+                self._examples.setdefault(text, question[:EXAMPLE])
+
+
 def ask_through(model: Any, cache: Cache | None = None, progress: Progress | None = None) -> Asker:
     """The model behind the cache; `progress` is told of every chunk."""
     tell = progress or (lambda done, total: None)
-    if callable(getattr(model, "score", None)):
-        scorer: Scorer = model
-        return Asker(RememberedScorer(scorer, cache, tell), "scorer")
-    generator: Generator = model
-    return Asker(RememberedGenerator(generator, cache, tell), "generator")
+    whole = model if isinstance(model, OpenedScorer | OpenedGenerator) else opened(model, {})
+    if isinstance(whole, OpenedScorer):
+        return Asker(RememberedScorer(whole.model, cache, tell, whole.given), "scorer")
+    return Asker(RememberedGenerator(whole.model, cache, tell, whole.given), "generator")
 
 
 def evaluate(suites: Sequence[Suite], asker: Asker, method: stats.Method = "wilson") -> Iterator[Result]:
@@ -64,11 +101,13 @@ def judge(suite: Suite, asker: Asker, method: stats.Method = "wilson") -> Result
     mark = str(signature(suite, asker.model))
     rows: list[Row] = []
     status: Status = "complete"
+    model = Listened(asker.model)
     try:
-        rows.extend(suite.run(asker.model))
+        rows.extend(suite.run(model))
     except WugError as error:
         rows.append(Notice(f"failed: {error}"))
         status = "failed"
+    rows.extend(model.notices())
     return conclude(suite, asker.model.id, mark, rows, status, method)
 
 

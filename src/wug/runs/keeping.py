@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from wug.errors import StoreError
 from wug.runs.cache import Cache
-from wug.runs.evaluate import Progress, ask_through, evaluate, require
+from wug.runs.evaluate import ask_through, evaluate, require
+from wug.runs.opening import OpenedGenerator, OpenedScorer
+from wug.runs.remembered import Progress
 from wug.runs.signature import signature
 from wug.runs.store import Store, run_key
 from wug.stats import Method
 from wug.types import Result, Suite
+
+log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,8 @@ def run_kept(
     require(suites, ask_through(model))
     number = None
     if store is not None:
-        key = run_key([str(signature(suite, model)) for suite in suites], {"interval": interval})
+        given = dict(model.given) if isinstance(model, OpenedScorer | OpenedGenerator) else {}
+        key = run_key([str(signature(suite, model)) for suite in suites], {"interval": interval, "given": given})
         number = store.begin(key, model.id, command)
     results: list[Result] = []
     try:
@@ -49,8 +57,12 @@ def run_kept(
                 store.add(number, result)
     except BaseException as error:
         if store is not None and number is not None:
-            store.finish(number, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            with suppress(StoreError):  # what went wrong first is what the user should hear of
+                store.finish(number, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
         raise
+    finally:
+        if cache is not None and cache.damaged:
+            log.warning("%s answers in the cache were damaged, and asked anew", f"{cache.damaged:,}")
     if store is not None and number is not None:
         store.finish(number, "failed" if any(result.status == "failed" for result in results) else "complete")
     return Kept(number, tuple(results))

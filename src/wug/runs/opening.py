@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
 from wug.files import head
 from wug.models._spec import ModelSpec, parse
-from wug.types import Generator, Problem, Scorer, Suite
+from wug.types import Answer, Generator, Problem, Request, Scored, Scorer, Suite
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """What a file with material is called; the rest of a folder is passed over."""
@@ -30,6 +31,67 @@ ARCHITECTURES = {
 
 BUILTIN_MODELS = {"syntaxgym": "wug-causal", "pairs": "wug-causal", "pcfgset": "wug-pcfg", "cogs": "wug-cogs"}
 """Who is asked where the user names no model, by the family of the suite."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedScorer:
+    """A scorer, and how the user asked for it."""
+
+    model: Scorer
+    given: Mapping[str, str]
+    """The options that the user gave: answers are kept under all of them, also those said to change nothing."""
+
+    @property
+    def id(self) -> str:
+        """Kind, name and fingerprint."""
+        return self.model.id
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every option that changes an answer."""
+        return self.model.options
+
+    @property
+    def chunk(self) -> int:
+        """How many requests it likes at a time."""
+        return self.model.chunk
+
+    @property
+    def ordered(self) -> bool:
+        """Whether an answer depends on the requests before it."""
+        return self.model.ordered
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order."""
+        return self.model.score(requests)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedGenerator:
+    """A generator, and how the user asked for it."""
+
+    model: Generator
+    given: Mapping[str, str]
+    """The options that the user gave."""
+
+    @property
+    def id(self) -> str:
+        """Kind, name and fingerprint."""
+        return self.model.id
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every option that changes an answer."""
+        return self.model.options
+
+    @property
+    def chunk(self) -> int:
+        """How many sources it likes at a time."""
+        return self.model.chunk
+
+    def generate(self, sources: Sequence[str]) -> Sequence[Answer | str]:
+        """One answer for each source, in order."""
+        return self.model.generate(sources)
 
 
 def assets() -> Path:
@@ -113,11 +175,17 @@ def check_file(path: Path, kind: str | None = None) -> list[Problem]:
     return problems
 
 
-def open_model(text: str, options: Mapping[str, str] | None = None) -> Scorer | Generator:
+def open_model(text: str, options: Mapping[str, str] | None = None) -> OpenedScorer | OpenedGenerator:
     """The model that a user names, loaded."""
     spec = model_spec(text, options)
-    model: Scorer | Generator = registry.find("models", spec.kind).load(spec)
-    return model
+    return opened(registry.find("models", spec.kind).load(spec), spec.options)
+
+
+def opened(model: Any, given: Mapping[str, str]) -> OpenedScorer | OpenedGenerator:
+    """A model with the options that the user gave for it."""
+    if callable(getattr(model, "score", None)):
+        return OpenedScorer(model, given)
+    return OpenedGenerator(model, given)
 
 
 def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec:

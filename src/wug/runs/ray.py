@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
-from wug.types import Request, Scored
+from wug.runs.opening import OpenedGenerator, OpenedScorer, model_spec, opened
+from wug.types import Answer, Request, Scored
 
 TRIES = 3
 """How often a chunk is asked whose copy dies each time, and how often a copy is started."""
@@ -201,7 +202,7 @@ class SpreadGenerator:
         self._crew, self._size = crew, one.chunk
         self.chunk = one.chunk * len(crew) * ROUND
 
-    def generate(self, sources: Sequence[str]) -> list[str]:
+    def generate(self, sources: Sequence[str]) -> list[Answer | str]:
         """One answer for each source, in order."""
         return self._crew.answers(_chunks(sources, self._size))
 
@@ -209,7 +210,7 @@ class SpreadGenerator:
 @contextmanager
 def spread(
     name: str, options: Mapping[str, str], workers: int | None = None
-) -> Iterator[SpreadScorer | SpreadGenerator]:
+) -> Iterator[OpenedScorer | OpenedGenerator]:
     """The model in copies on the cluster that Ray finds or starts; they end with the context."""
     ray = _ray()
     own = not ray.is_initialized()
@@ -221,7 +222,8 @@ def spread(
             one = crew.describe()
             if one.ordered:
                 raise ModelError(f"{one.id}: its answers depend on one another and cannot be spread: --engine local")
-            yield SpreadScorer(crew, one) if one.scores else SpreadGenerator(crew, one)
+            given = model_spec(name, options).options
+            yield opened(SpreadScorer(crew, one) if one.scores else SpreadGenerator(crew, one), given)
         finally:
             crew.stop()
     finally:

@@ -13,7 +13,7 @@ from wug.suites.cogs._gold import Gold
 from wug.suites.cogs._predictions import Predictions
 from wug.suites.cogs._settings import Settings
 from wug.suites.cogs._types import GENERALISATIONS, SECTIONS
-from wug.types import Generator, Row
+from wug.types import Generator, Row, text_of
 
 HEADLINES = (
     *("exact_match", "semantic_match", "order_invariant_match", "well_formed", "well_formed_strict"),
@@ -76,7 +76,8 @@ class CogsSuite:
         answers = model.generate(self.gold.sentences)
         if len(answers) != len(self.gold):
             raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self.gold)} sentences")
-        yield from judge_predictions(self.gold, Predictions(model.id, tuple(answers)), self.settings).rows()
+        predictions = Predictions(model.id, tuple(map(text_of, answers)))
+        yield from judge_predictions(self.gold, predictions, self.settings).rows()
 
 
 def meta(gold: Gold) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wug.errors import ModelError
 from wug.suites.pcfgset._lines import squeeze
-from wug.types import Generator, Notice, Row, Suite
+from wug.types import Generator, Notice, Row, Suite, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def ask(model: Generator, sources: Sequence[str]) -> list[str]:
     answers = model.generate(sources)
     if len(answers) != len(sources):
         raise ModelError(f"{model.id} gave {len(answers):,} answers to {len(sources):,} sources")
-    return [squeeze(answer) for answer in answers]
+    return [squeeze(text_of(answer)) for answer in answers]
 
 
 def empty_answers(answers: Sequence[str]) -> Iterator[Notice]:

@@ -1,0 +1,210 @@
+"""A model behind the answer cache: what is missing is asked in sorted chunks, each kept before the next.
+
+The key is a digest of the model's identity, the version of the scoring code, every option that the user gave, and
+the request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from wug.runs.cache import Cache
+from wug.types import Answer, Generator, Request, Scored, Scorer
+
+SCORING = 2
+"""The version of the code that makes answers: raise it whenever an answer of any backend could change."""
+
+Question = TypeVar("Question", Request, str)
+Reply = TypeVar("Reply", Scored, Answer)
+Progress = Callable[[int, int], None]
+"""Told how many of how many questions are answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codec(Generic[Question, Reply]):
+    """How questions become keys and replies become bytes."""
+
+    key: Callable[[Question], bytes]
+    pack: Callable[[Reply], bytes]
+    unpack: Callable[[Question, bytes], Reply]
+
+
+class Remembered(Generic[Question, Reply]):
+    """Replies through the cache.
+
+    The chunks depend only on what is missing, and those that were kept before a kill are the first ones: so a
+    resumed run asks in the very chunks of an unbroken one, and ends with the same numbers to the last digit.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[Sequence[Question]], list[Reply]],
+        codec: Codec[Question, Reply],
+        identity: str,
+        chunk: int,
+        cache: Cache | None,
+        progress: Progress,
+    ) -> None:
+        self._ask: Callable[[Sequence[Question]], list[Reply]] = ask
+        self._codec: Codec[Question, Reply] = codec
+        self._chunk, self._cache, self._progress = chunk, cache, progress
+        self._identity = identity.encode()
+        self._memory: dict[Question, Reply] = {}
+        self.asked = 0
+        """Questions put to the model, rather than found in the cache."""
+
+    def replies(self, questions: Sequence[Question]) -> list[Reply]:
+        """One reply for each question, in order."""
+        wanted = sorted({q for q in questions if q not in self._memory}, key=self._codec.key)
+        missing = self._recall(wanted)
+        done = len(wanted) - len(missing)
+        self._progress(done, len(wanted))
+        for first in range(0, len(missing), self._chunk):
+            some = missing[first : first + self._chunk]
+            found = self._ask(some)
+            if self._cache is not None:
+                packed = [(self._key(q), self._codec.pack(a)) for q, a in zip(some, found, strict=True)]
+                self._cache.write(packed)
+            self._memory.update(zip(some, found, strict=True))
+            self.asked += len(some)
+            done += len(some)
+            self._progress(done, len(wanted))
+        return [self._memory[question] for question in questions]
+
+    def _recall(self, wanted: list[Question]) -> list[Question]:
+        """Take what the cache has; what it has not comes back."""
+        if self._cache is None:
+            return wanted
+        keys = {question: self._key(question) for question in wanted}
+        found = self._cache.read(list(keys.values()))
+        missing = []
+        for question, key in keys.items():
+            data = found.get(key)
+            if data is None:
+                missing.append(question)
+            else:
+                self._memory[question] = self._codec.unpack(question, data)
+        return missing
+
+    def _key(self, question: Question) -> bytes:
+        digest = hashlib.blake2b(self._identity, digest_size=16)
+        digest.update(self._codec.key(question))
+        return digest.digest()
+
+
+class RememberedScorer:
+    """A scorer whose answers go through the cache."""
+
+    def __init__(
+        self, model: Scorer, cache: Cache | None, progress: Progress, given: Mapping[str, str] | None = None
+    ) -> None:
+        self.id, self.options, self.chunk, self.ordered = model.id, model.options, model.chunk, model.ordered
+        self._model = model
+        self._through: Remembered[Request, Scored] = Remembered(
+            model.score,
+            _SCORED,
+            identity("score", model.id, model.options, given or {}),
+            model.chunk,
+            cache,
+            progress,
+        )
+
+    @property
+    def asked(self) -> int:
+        """Requests put to the model itself."""
+        return self._through.asked
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order."""
+        # Where an answer depends on those before it, none can be kept for another occasion.
+        return self._model.score(requests) if self.ordered else self._through.replies(requests)
+
+
+class RememberedGenerator:
+    """A generator whose answers go through the cache."""
+
+    def __init__(
+        self, model: Generator, cache: Cache | None, progress: Progress, given: Mapping[str, str] | None = None
+    ) -> None:
+        self.id, self.options, self.chunk = model.id, model.options, model.chunk
+        self._model = model
+        self._through: Remembered[str, Answer] = Remembered(
+            self._ask,
+            _ANSWER,
+            identity("generate", model.id, model.options, given or {}),
+            model.chunk,
+            cache,
+            progress,
+        )
+
+    @property
+    def asked(self) -> int:
+        """Sources put to the model itself."""
+        return self._through.asked
+
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
+        """One answer for each source, in order."""
+        return self._through.replies(sources)
+
+    def _ask(self, sources: Sequence[str]) -> list[Answer]:
+        return [Answer(one) if isinstance(one, str) else one for one in self._model.generate(sources)]
+
+
+def identity(verb: str, model: str, options: Mapping[str, str], given: Mapping[str, str]) -> str:
+    """What an answer depends on beside the question."""
+    return json.dumps([SCORING, verb, model, sorted(options.items()), sorted(given.items())])
+
+
+def _text_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _request_bytes(request: Request) -> bytes:
+    span = "" if request.span is None else f"{request.span[0]}:{request.span[1]}"
+    return _text_bytes(f"{request.text}\0{span}")
+
+
+def _pack_answer(answer: Answer) -> bytes:
+    """The length of the text, the text, and the notices, if any, as JSON."""
+    text = _text_bytes(answer.text)
+    return struct.pack("<I", len(text)) + text + (json.dumps(answer.notices).encode() if answer.notices else b"")
+
+
+def _unpack_answer(source: str, data: bytes) -> Answer:
+    (size,) = struct.unpack_from("<I", data)
+    notices = data[4 + size :]
+    return Answer(data[4 : 4 + size].decode("utf-8", "surrogatepass"), tuple(json.loads(notices)) if notices else ())
+
+
+def _pack_scored(answer: Scored) -> bytes:
+    """Columns as they are: a count, starts and ends as 32 bits, log-probabilities as 64; then names and notices."""
+    n = len(answer.starts)
+    logprobs = [math.nan if p is None else p for p in answer.logprobs]
+    rest = b"" if answer.pieces is None and not answer.notices else json.dumps([answer.pieces, answer.notices]).encode()
+    return struct.pack(f"<I{n}i{n}i{n}d", n, *answer.starts, *answer.ends, *logprobs) + rest
+
+
+def _unpack_scored(request: Request, data: bytes) -> Scored:
+    (n,) = struct.unpack_from("<I", data)
+    columns = struct.unpack_from(f"<{n}i{n}i{n}d", data, 4)
+    logprobs = tuple(None if math.isnan(p) else p for p in columns[2 * n :])
+    rest = data[4 + 16 * n :]
+    pieces, notices = json.loads(rest) if rest else (None, ())
+    return Scored(
+        request.text,
+        columns[:n],
+        columns[n : 2 * n],
+        logprobs,
+        None if pieces is None else tuple(pieces),
+        tuple(notices),
+    )
+
+
+_ANSWER: Codec[str, Answer] = Codec(_text_bytes, _pack_answer, _unpack_answer)
+_SCORED: Codec[Request, Scored] = Codec(_request_bytes, _pack_scored, _unpack_scored)

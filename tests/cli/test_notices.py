@@ -1,0 +1,21 @@
+"""What a model says about its answers stands in every result made of them, the first time and from the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_line import wug
+
+CUT = "3 of 3 answers were cut off before the model ended them; -M max_length=N lets them be longer"
+
+
+def test_answers_that_were_cut_off_are_told_of_each_time_and_everywhere(tmp_path: Path) -> None:
+    files = ["--db", tmp_path / "wug.db", "--cache", tmp_path / "answers.db"]
+    ask = ["run", "task_accuracy", "--model", "wug-pcfg", "-M", "max_length=2", "-M", "device=cpu", "--limit", "3"]
+    first, second = (wug(*ask, *files, "--format", "json") for _ in range(2))
+    assert [warning[: len(CUT)] for warning in first.results[0]["warnings"]] == [CUT]
+    assert second.results == first.results
+    assert CUT in " ".join(wug(*ask, *files).out.split())
+    assert CUT in " ".join(wug("show", 2, *files[:2]).out.split())
+    assert wug("report", 2, *files[:2], "-o", tmp_path / "page.html").code == 0
+    assert CUT in (tmp_path / "page.html").read_text(encoding="utf-8")
