@@ -16,6 +16,7 @@ from wug.suites.pairs._pair import Pair, Parsed, Target, place
 from wug.suites.pairs._published import judge_columns, score_published
 from wug.suites.pairs._settings import GIVEN, OPTIONS, Settings, settings
 from wug.suites.pairs._suite import PairsSuite
+from wug.suites.pairs._unigrams import fit
 from wug.types import Problem, Row, Suite
 
 __all__ = [
@@ -56,9 +57,14 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         raise SuiteError(_check.capped(faults), file=path)
     if not parsed.pairs:
         raise InputError("there are no pairs in it", file=path)
+    notices = _notices(parsed, chosen)
+    if chosen.unigrams is not None and "slor_words" not in options:
+        fitted = fit(chosen.unigrams, (sentence for pair in parsed.pairs for sentence in (pair.good, pair.bad)))
+        chosen = replace(chosen, unigrams=fitted.unigrams)
+        notices = notices if fitted.notice is None else (*notices, fitted.notice)
     pairs = _with_targets(path, parsed.pairs) if chosen.target == "word" else parsed.pairs
     name = path.resolve().name if path.is_dir() else stem(path)
-    return [PairsSuite(name, tuple(pairs), chosen, parsed.format, _notices(parsed, chosen), _checksum(parsed.pairs))]
+    return [PairsSuite(name, tuple(pairs), chosen, parsed.format, notices, _checksum(parsed.pairs))]
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> Published:
