@@ -14,6 +14,7 @@ from wug.suites.pairs._convert import convert
 from wug.suites.pairs._marked import stem
 from wug.suites.pairs._pair import Pair, Parsed, Target, place
 from wug.suites.pairs._published import judge_columns, score_published
+from wug.suites.pairs._running import Running, running
 from wug.suites.pairs._settings import GIVEN, OPTIONS, Settings, settings
 from wug.suites.pairs._suite import PairsSuite
 from wug.suites.pairs._unigrams import fit
@@ -62,9 +63,15 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         fitted = fit(chosen.unigrams, (sentence for pair in parsed.pairs for sentence in (pair.good, pair.bad)))
         chosen = replace(chosen, unigrams=fitted.unigrams)
         notices = notices if fitted.notice is None else (*notices, fitted.notice)
-    pairs = _with_targets(path, parsed.pairs) if chosen.target == "word" else parsed.pairs
     name = path.resolve().name if path.is_dir() else stem(path)
-    return [PairsSuite(name, tuple(pairs), chosen, parsed.format, notices, _checksum(parsed.pairs))]
+    suite = PairsSuite(name, tuple(parsed.pairs), chosen, parsed.format, notices, _checksum(parsed.pairs))
+    if chosen.target != "word":
+        return [suite]
+    pairs = _with_targets(path, parsed.pairs)
+    match running(path, pairs):
+        case Running(placed, lines):
+            return [replace(suite, pairs=placed, lines=lines)]
+    return [replace(suite, pairs=tuple(pairs))]
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> Published:
@@ -80,7 +87,9 @@ def read_published(path: Path, columns: Sequence[str] | None = None) -> Publishe
 def check(path: Path) -> list[Problem]:
     """Every fault and oddity of a file or a folder."""
     try:
-        return _check.problems(_formats.parse(path, {}))
+        parsed = _formats.parse(path, {})
+        misfit = running(path, parsed.pairs)
+        return [*_check.problems(parsed), *([misfit] if isinstance(misfit, Problem) else [])]
     except SuiteError as error:
         return list(error.problems)
     except InputError as error:
