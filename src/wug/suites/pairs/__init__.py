@@ -144,7 +144,8 @@ def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
 
 
 def _checksum(pairs: Sequence[Pair]) -> str:
-    return checksum(*(_line(pair) for pair in pairs))
+    """In whatever order the pairs stand; only those of one name must keep theirs, which alone tells them apart."""
+    return checksum(*(_line(pair) for pair in sorted(pairs, key=lambda pair: pair.item)))
 
 
 def _line(pair: Pair) -> str:
