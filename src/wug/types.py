@@ -12,12 +12,26 @@ LN2 = math.log(2)
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A place in a running text, for a model that carries its state from text to text."""
+
+    number: int
+    """Requests in a row with the same number are alternatives at this place: each is read from the same state."""
+    line: str | None = None
+    """What stands at this place in the text that goes with the suite, and is gone on from; None without such a text."""
+    before: tuple[str, ...] = ()
+    """Lines of that text between the turn before and this one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A question to a scorer: how probable is this text, or only the characters `span` of it?"""
 
     text: str
     span: tuple[int, int] | None = None
     """Only the log-probabilities of these characters are needed; a masked model masks just them."""
+    turn: Turn | None = field(default=None, compare=False)
+    """Where it stands in a running text: of no account, and so no part of the question, without a carried state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from wug.models._lstm_walk import levels
 from wug.models._ragged import Ragged
 from wug.models._spec import ModelSpec, parse
 from wug.suites import pairs
-from wug.types import Request, Scored
+from wug.types import Outcome, Request, Scored, Turn
 
 WORDS = "<unk> <eos> the a boy girls swim swims that near , . The".split()
 END = WORDS.index("<eos>")
@@ -228,8 +228,8 @@ def test_alternatives_at_one_place_begin_in_the_same_state_and_the_first_is_gone
     answers = model.score(
         [
             Request("a girls swim"),
-            Request("the boy swims near .", (8, 13)),
-            Request("the boy swim near .", (8, 12)),
+            Request("the boy swims near .", (8, 13), Turn(0)),
+            Request("the boy swim near .", (8, 12), Turn(0)),
             Request("the girls ."),
         ]
     )
@@ -242,14 +242,27 @@ def test_alternatives_at_one_place_begin_in_the_same_state_and_the_first_is_gone
 
 def test_alternatives_of_several_words_are_read_from_where_they_part(plain: Plain, saved: Path) -> None:
     model = load(saved, state="carry")
-    answers = model.score([Request("the boy swims", (4, 7)), Request("the girls near swims", (4, 14))])
+    turn = Turn(0)
+    answers = model.score([Request("the boy swims", (4, 7), turn), Request("the girls near swims", (4, 14), turn)])
     assert list(answers[0].logprobs) == near(plain.logprobs(["<eos>", "the", "boy"])[0])
     assert list(answers[1].logprobs) == near(plain.logprobs(["<eos>", "the", "girls", "near"])[0])
 
 
-def test_texts_that_differ_before_the_span_are_no_alternatives(plain: Plain, saved: Path) -> None:
-    answers = load(saved, state="carry").score([Request("the boy", (4, 7)), Request("a boy", (2, 5))])
-    expected = plain.logprobs(["<eos>", "the", "boy", "<eos>", "a", "boy"])[0]
+def test_alternatives_are_read_from_where_they_part_even_before_the_span(plain: Plain, saved: Path) -> None:
+    turn = Turn(0)
+    model = load(saved, state="carry")
+    answers = model.score([Request("the boy", (4, 7), turn), Request("a boy", (2, 5), turn), Request("a")])
+    assert list(answers[1].logprobs) == near(plain.fresh("a boy"))
+    assert list(answers[2].logprobs) == near(plain.logprobs("<eos> the boy <eos> a".split())[0][-1:])
+
+
+@pytest.mark.parametrize("turns", [(None, None), (Turn(0), Turn(1)), (None, Turn(0))])
+def test_requests_of_different_turns_are_no_alternatives(
+    plain: Plain, saved: Path, turns: tuple[Turn | None, Turn | None]
+) -> None:
+    requests = [Request("the boy", (4, 7), turns[0]), Request("the girls", (4, 9), turns[1])]
+    answers = load(saved, state="carry").score(requests)
+    expected = plain.logprobs("<eos> the boy <eos> the girls".split())[0]
     assert list(answers[1].logprobs) == near(expected[-2:])
 
 
@@ -260,7 +273,9 @@ def test_whole_texts_are_no_alternatives(plain: Plain, saved: Path) -> None:
 
 
 def test_a_span_inside_a_word_counts_the_word_with_the_alternatives(plain: Plain, saved: Path) -> None:
-    answers = load(saved, state="carry").score([Request("a swims", (6, 7)), Request("a swim", (6, 6))])
+    answers = load(saved, state="carry").score(
+        [Request("a swims", (6, 7), Turn(0)), Request("a swim", (6, 6), Turn(0))]
+    )
     assert list(answers[0].logprobs) == near(plain.fresh("a swims"))
     assert list(answers[1].logprobs) == near(plain.fresh("a swim"))
 
@@ -279,6 +294,27 @@ def test_a_pairs_suite_runs_with_a_carried_state(plain: Plain, saved: Path, tmp_
     good, bad = (plain.logprobs([*stream, word])[0][-1] for word in ("swim", "swims"))
     detail: Any = rows[1].detail  # type: ignore[union-attr]
     assert [detail["logprob_good"], detail["logprob_bad"]] == near([good, bad])
+
+
+@pytest.mark.parametrize("mask_target", ["yes", "no"])
+def test_neighbouring_pairs_that_begin_alike_are_turns_of_their_own(
+    plain: Plain, saved: Path, tmp_path: Path, mask_target: str
+) -> None:
+    rows = [
+        ("swims", "swim", "the boy swims near a girls"),
+        ("near", "that", "the boy near"),
+        ("a", ",", "the boy a ."),
+    ]
+    table = tmp_path / "pairs.tab"
+    lines = [f"p\t{good}\t{bad}\t{sentence} <eos>\t2" for good, bad, sentence in rows]
+    table.write_text("\n".join(["pattern\tform\tform_alt\tsent\tlen_prefix", *lines]), encoding="utf-8")
+    (suite,) = pairs.read(table, {"target": "word", "mask_target": mask_target})
+    outcomes = [row for row in suite.run(load(saved, state="carry")) if isinstance(row, Outcome)]
+    stream = ["<eos>"]
+    for (good, bad, sentence), outcome in zip(rows, outcomes, strict=True):
+        expected = [plain.logprobs([*stream, "the", "boy", form])[0][-1] for form in (good, bad)]
+        assert [outcome.detail["logprob_good"], outcome.detail["logprob_bad"]] == near(expected)
+        stream += [*sentence.split(), "<eos>"]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
@@ -352,7 +388,7 @@ def test_the_published_vocabulary_is_read() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"state": "carried"}, "state='carried' is not one of fresh, carry"),
+        ({"state": "carried"}, "state='carried' is not one of fresh, carry, published"),
         ({"dtype": "int8"}, "dtype='int8' is not one of"),
         ({"eos": "maybe"}, "write yes or no"),
         ({"device": "abacus"}, "cannot move to device 'abacus'"),

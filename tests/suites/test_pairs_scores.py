@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.errors import InputError
+from wug.errors import InputError, UnknownName
 from wug.suites import pairs
 from wug.suites.pairs._pair import difference
 from wug.types import Notice, Outcome, Request, Row, Scored, Token
@@ -122,7 +122,50 @@ def test_slor_subtracts_what_the_words_alone_make_likely(tmp_path: Path) -> None
     assert notices == ["1 word that the unigram model does not have"]
 
 
-@pytest.mark.parametrize("text", ["", "cats many\n", "7\n"])
+def test_slor_splits_both_sentences_of_a_pair_alike(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.txt"
+    counts.write_text("the 9\nboys 4\nlaughs. 3\nlaugh 2\n. 5\n", encoding="utf-8")
+    path = table(tmp_path, "the boys laugh.\tthe boys laughs.")
+    suite = pairs.read(path, {"slor": str(counts)})[0]
+    assert suite.options["slor_words"] == "spaces"  # laugh. is not listed; else laughs would not be
+    (outcome,), notices = run(path, Words({}), slor=str(counts))
+    # 23 words of 5 types and one for the rest: 10/29, 5/29, then 1/29 for "laugh." and 4/29 for "laughs.".
+    alike = -3 - math.log(10 / 29) - math.log(5 / 29)
+    assert outcome.detail["score_good"] == pytest.approx((alike - math.log(1 / 29)) / 3)
+    assert outcome.detail["score_bad"] == pytest.approx((alike - math.log(4 / 29)) / 3)
+    assert any(
+        "slor_words=spaces: words that its list lacks are 1 with spaces and 1 with punctuation" in n for n in notices
+    )
+
+
+def test_slor_splits_punctuation_off_where_that_leaves_fewer_words_unlisted(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.txt"
+    counts.write_text("cats 3\nnap 1\nsleep 2\nsleep. 1\n. 5\n", encoding="utf-8")
+    path = table(tmp_path, "cats sleep.\tcats nap.", "cats nap.\tcats sleep.")
+    suite = pairs.read(path, {"slor": str(counts)})[0]
+    assert suite.options["slor_words"] == "punctuation"
+    assert suite.sample(1).options["slor_words"] == "punctuation"
+    outcomes, _ = run(path, Words({}), slor=str(counts))
+    # 12 words of 5 types and one for the rest; "cats sleep ." is 4/18, 3/18 and 6/18.
+    expected = (-2 - math.log(4 / 18) - math.log(3 / 18) - math.log(6 / 18)) / 3
+    assert [o.detail[key] for o, key in zip(outcomes, ("score_good", "score_bad"), strict=True)] == [
+        pytest.approx(expected)
+    ] * 2
+
+
+def test_slor_words_can_be_chosen_and_need_slor(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.txt"
+    counts.write_text("cats 3\nsleep 2\n. 5\n", encoding="utf-8")
+    path = table(tmp_path, "cats sleep.\tcats nap.")
+    chosen = pairs.read(path, {"slor": str(counts), "slor_words": "spaces"})[0]
+    assert chosen.options["slor_words"] == "spaces"
+    with pytest.raises(InputError, match="add slor=FILE"):
+        pairs.read(path, {"slor_words": "spaces"})
+    with pytest.raises(UnknownName, match="value of slor_words 'space'"):
+        pairs.read(path, {"slor": str(counts), "slor_words": "space"})
+
+
+@pytest.mark.parametrize("text", ["", "cats many\n", "7\n", f"cats {'9' * 5000}\n"])
 def test_a_bad_list_of_counts_is_an_error(tmp_path: Path, text: str) -> None:
     counts = tmp_path / "counts.txt"
     counts.write_text(text, encoding="utf-8")

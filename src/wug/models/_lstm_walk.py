@@ -16,7 +16,6 @@ import numpy as np
 from wug.errors import ModelError
 from wug.models._lstm_network import Floats, Network
 from wug.models._ragged import Ints, Ragged
-from wug.models._words import Worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,34 +64,57 @@ def walk_tree(network: Network, sequences: Ragged) -> Floats:
     return asked.collect(len(sequences.flat))
 
 
-def walk_list(network: Network, turns: Sequence[Sequence[Worded]], end: int) -> list[Floats]:
-    """The log-probabilities of the words that count in each text, the state carried on from turn to turn.
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A place in a running text: what is read there, and what is asked."""
 
-    The texts of a turn are alternatives: each is read from where they part, and the first of them is gone on from.
-    The end mark is read before the first text and after each.
+    read: Ints
+    """The words that the state goes on from."""
+    asked: Sequence[Ints]
+    """Texts that might stand there, each up to the last word that counts."""
+    before: Ints
+    """Words to be read first, about which nothing is asked."""
+
+
+def walk_list(network: Network, passages: Sequence[Passage], opening: Ints) -> list[Floats]:
+    """The log-probabilities of the words of each text that is asked, the state carried on from passage to passage.
+
+    Each text is read from where it parts with what is read on. `opening` is read before everything; without it the
+    very first word has no log-probability, but NaN.
     """
     asked = _Asked(network)
-    mark = np.array([end])
-    last, state = network.read(mark, network.start())
+    last, state = network.read(opening, network.start())
     bounds = [0]
-    for turn in turns:
-        trunk, ids = turn[0], [np.array(words.ids, dtype=np.int64) for words in turn]
-        shared = min(words.before for words in turn) if len(turn) > 1 else len(trunk.ids)
-        head, parting = network.read(ids[0][:shared], state)
-        rest = ids[0][shared:]
-        tail, state = network.read(rest if trunk.closed else np.append(rest, mark), parting)
-        before = asked.add(last)  # the output before the first shared word; those of the shared words follow it
+    for passage in passages:
+        led, state = network.read(passage.before, state)
+        last = led[-1:] if len(led) else last
+        shared = min((_common(passage.read, own) for own in passage.asked), default=0)
+        head, parting = network.read(passage.read[:shared], state)
+        rest = passage.read[shared:]
+        tail, state = network.read(rest, parting)
+        # What comes before the first word, if anything does; then the shared words.
+        trunk = asked.add(last)
         asked.add(head)
-        for place, (words, numbers) in enumerate(zip(turn, ids, strict=True)):
-            own = numbers[shared : words.asked]
-            behind = asked.add(tail[: len(own)] if place == 0 else network.read(own, parting)[0])
-            rows = np.append(before + np.arange(shared + 1), behind + np.arange(len(own)))[: words.asked]
-            asked.ask(rows, numbers[: words.asked], bounds[-1] + np.arange(words.asked))
-            bounds.append(bounds[-1] + words.asked)
-        last = tail[-1:] if len(tail) else head[-1:]
+        skipped = 1 - len(last)
+        for words in passage.asked:
+            own = words[shared:]
+            same = _common(rest, own) == len(own)
+            behind = asked.add(tail[: len(own)] if same else network.read(own, parting)[0])
+            rows = np.append(trunk + np.arange(len(last) + shared), behind + np.arange(len(own)))
+            targets = words[skipped:]
+            asked.ask(rows[: len(targets)], targets, bounds[-1] + np.arange(skipped, len(words)))
+            bounds.append(bounds[-1] + len(words))
+        last = next((part[-1:] for part in (tail, head) if len(part)), last)
         asked.settle()
     values = asked.collect(bounds[-1])
     return [values[low:high] for low, high in pairwise(bounds)]
+
+
+def _common(one: Ints, other: Ints) -> int:
+    """How many words two texts share from their beginning."""
+    size = min(len(one), len(other))
+    apart = np.flatnonzero(one[:size] != other[:size])
+    return int(apart[0]) if len(apart) else size
 
 
 class _Asked:

@@ -51,8 +51,6 @@ class Worded:
     ends: list[int]
     asked: int
     """How many of them count: those that begin before the end of the span."""
-    before: int
-    """How many of them end before the span; all without one."""
     closed: bool
     """Whether the last of them is the end mark."""
 
@@ -91,10 +89,8 @@ def worded(request: Request, vocabulary: Vocabulary, *, end: bool) -> Worded:
         ends.append(len(text))
         closed = True
     if span is None:
-        return Worded(ids, starts, ends, len(ids), len(ids), closed)
-    asked = sum(start < span[1] for start in starts)
-    before = sum(stop <= span[0] for stop in ends[: len(places)])
-    return Worded(ids, starts, ends, asked, before, closed)
+        return Worded(ids, starts, ends, len(ids), closed)
+    return Worded(ids, starts, ends, sum(start < span[1] for start in starts), closed)
 
 
 def answer(request: Request, words: Worded, logprobs: Sequence[float | None], vocabulary: Vocabulary) -> Scored:
@@ -123,10 +119,10 @@ def write_words(path: Path, names: Sequence[str]) -> None:
 
 
 def alternatives(requests: Sequence[Request]) -> list[list[int]]:
-    """The places of the requests, those together that ask in a row about one place behind the same words."""
+    """The places of the requests, those together that stand in a row with the same turn."""
     turns: list[list[int]] = [[0]] if requests else []
     for place, (one, other) in enumerate(pairwise(requests), 1):
-        if _head(one) is not None and _head(one) == _head(other):
+        if one.turn is not None and other.turn is not None and one.turn.number == other.turn.number:
             turns[-1].append(place)
         else:
             turns.append([place])
@@ -154,7 +150,3 @@ def _numbered(names: Sequence[str], path: Path) -> dict[str, int]:
             raise InputError(fault, file=path, place=f"line {number + 1}")
         index[name] = number
     return index
-
-
-def _head(request: Request) -> str | None:
-    return None if request.span is None else request.text[: request.span[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,9 @@ import numpy as np
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.models._lstm_folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_shape, require_fit
 from wug.models._lstm_network import Floats, Network
-from wug.models._lstm_walk import walk_list, walk_tree
+from wug.models._lstm_walk import Passage, walk_list, walk_tree
 from wug.models._lstm_weights import Weights, load_weights
-from wug.models._ragged import Ragged
+from wug.models._ragged import Ints, Ragged
 from wug.models._settings import choice
 from wug.models._spec import ModelSpec
 from wug.models._words import (
@@ -33,7 +34,8 @@ ANSWERS = "scores"
 OPTIONS: Mapping[str, str] = {
     "vocab": "the words that the model knows, one a line in the order of its embeddings; a folder has it in vocab.txt",
     "words": "spaces or punctuation: what parts words, which a folder says itself; default spaces",
-    "state": "fresh (default: each text begins after <eos> with a state of zeros), or carry (over the whole list)",
+    "state": "fresh (default: each text begins after <eos> with a state of zeros), carry (over the whole list), or "
+    "published (over the .text file beside a table of pairs)",
     "eos": "yes: score the <eos> after a text as well; default no",
     "lowercase": "yes: look words up in lower case, which a folder says itself; default no",
     "dtype": "float32 (default), float64, bfloat16 or float16",
@@ -42,7 +44,7 @@ OPTIONS: Mapping[str, str] = {
 
 END = "<eos>"
 DTYPES = ("float32", "float64", "bfloat16", "float16")
-STATES = ("fresh", "carry")
+STATES = ("fresh", "carry", "published")
 PIECE = 4096
 """Texts in a tree: bounds the memory of a level."""
 WHOLE_LIST = 1 << 40
@@ -53,7 +55,7 @@ class Settings:
     """What is asked of the network."""
 
     state: str
-    """fresh or carry."""
+    """One of STATES."""
     eos: bool
     dtype: str
 
@@ -75,7 +77,7 @@ class WordLSTM:
             **({"lowercase": "yes"} if vocabulary.lowercase else {}),
             **({"words": vocabulary.words} if vocabulary.words != "spaces" else {}),
         }
-        self.ordered = settings.state == "carry"
+        self.ordered = settings.state != "fresh"
         self.chunk = WHOLE_LIST if self.ordered else _chunk(network)
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
@@ -92,7 +94,7 @@ class WordLSTM:
         except torch.OutOfMemoryError as error:
             raise ModelError(f"{self._spec}: out of memory. Use another --device, or -M dtype=bfloat16") from error
         return [
-            answer(request, one, values.tolist(), self._vocabulary)
+            answer(request, one, [None if math.isnan(value) else value for value in values.tolist()], self._vocabulary)
             for request, one, values in zip(requests, words, found, strict=True)
         ]
 
@@ -110,8 +112,31 @@ class WordLSTM:
         return found
 
     def _carried(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
-        turns = [[words[place] for place in turn] for turn in alternatives(requests)]
-        return walk_list(self._network, turns, self._end)
+        turns = alternatives(requests)
+        asked = [[_numbers(words[place].ids[: words[place].asked]) for place in turn] for turn in turns]
+        if self._settings.state == "published":
+            found = [self._published(requests[turn[0]], own) for turn, own in zip(turns, asked, strict=True)]
+            return walk_list(self._network, found, _numbers([]))
+        # The first of a turn is gone on from, the end mark after it.
+        read = [words[turn[0]] for turn in turns]
+        ids = [_numbers(one.ids if one.closed else [*one.ids, self._end]) for one in read]
+        found = [Passage(own, some, _numbers([])) for own, some in zip(ids, asked, strict=True)]
+        return walk_list(self._network, found, _numbers([self._end]))
+
+    def _published(self, request: Request, asked: Sequence[Ints]) -> Passage:
+        """What stands at a turn in the text that goes with a suite, word for word: no mark is added."""
+        turn = request.turn
+        if turn is None or turn.line is None:
+            raise ModelError(
+                f"{self._spec}: state=published goes on from the sentences of the .text file beside a table of pairs, "
+                f"and {request.text!r} has no place in such a file. Ask with -S target=word about a table that has "
+                "one (`wug check` says where it does not fit), or use state=carry"
+            )
+        read, before = (self._ids(line) for line in (turn.line, " ".join(turn.before)))
+        return Passage(read, asked, before)
+
+    def _ids(self, text: str) -> Ints:
+        return _numbers(worded(Request(text), self._vocabulary, end=False).ids)
 
     @property
     def _end(self) -> int:
@@ -170,6 +195,10 @@ def _opened(path: Path, options: Mapping[str, str]) -> tuple[Weights, Vocabulary
             "this is another model's vocabulary"
         )
     return weights, vocabulary
+
+
+def _numbers(ids: Sequence[int]) -> Ints:
+    return np.array(ids, dtype=np.int64)
 
 
 def _chunk(network: Network) -> int:

@@ -5,28 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wug import __version__
-from wug.types import Generator, Scorer, Signature, Suite
+from wug.files import checksum as digest
+from wug.types import Generator, Request, Scorer, Signature, Suite
 
 
 def signature(suite: Suite, model: Scorer | Generator) -> Signature:
     """The signature of a suite's result for a model."""
-    return sign(suite.name, suite.checksum, suite.options, model.id, model.options)
+    options = dict(model.options)
+    if getattr(model, "ordered", False):
+        # A checksum of a suite is the same in any order of its items; these answers are not.
+        options["read"] = digest(*(_asked(request) for request in suite.requests()))
+    return sign(suite.name, suite.checksum, suite.options, model.id, options)
 
 
 def sign(
     suite: str, checksum: str, suite_options: Mapping[str, str], model: str, model_options: Mapping[str, str]
 ) -> Signature:
-    """The signature made of its parts; the model's number format stands beside the model."""
+    """The signature made of its parts, no field twice; the model's number format stands beside the model.
+
+    An option of the model that has the name of another field is called `model_NAME`.
+    """
     options = dict(model_options)
     dtype = options.pop("dtype", None)
-    fields = [
+    first = [
         ("wug", __version__),
         ("suite", f"{suite}@{checksum}"),
         ("model", f"{model},{dtype}" if dtype else model),
-        *sorted(options.items()),
-        *suite_options.items(),
     ]
-    return Signature(tuple((key, _plain(value)) for key, value in fields))
+    taken = {*dict(first), *suite_options}
+    named = ((f"model_{key}" if key in taken else key, value) for key, value in sorted(options.items()))
+    return Signature(tuple((key, _plain(value)) for key, value in (*first, *named, *suite_options.items())))
+
+
+def _asked(request: Request | str) -> str:
+    """All that an answer in a row of others can depend on."""
+    if isinstance(request, str):
+        return request
+    turn = "" if request.turn is None else f"{request.turn.number}\0{request.turn.line}\0{request.turn.before}"
+    return f"{request.text}\0{request.span}\0{turn}"
 
 
 def _plain(value: str) -> str:

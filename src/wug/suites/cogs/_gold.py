@@ -79,8 +79,8 @@ class Gold:
             return self
         kept = spread(range(len(self)), lines)
         sentences, forms = tuple(self.sentences[n] for n in kept), tuple(self.forms[n] for n in kept)
-        types = tuple(self.types[n] for n in kept)
-        return replace(self, sentences=sentences, forms=forms, types=types, limit=lines, chosen=kept)
+        types, chosen = tuple(self.types[n] for n in kept), tuple(self.number(n) - 1 for n in kept)
+        return replace(self, sentences=sentences, forms=forms, types=types, limit=lines, chosen=chosen)
 
 
 def read_gold(path: Path, dialect: str | None = None) -> Gold:

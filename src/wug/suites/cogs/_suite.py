@@ -62,7 +62,7 @@ class CogsSuite:
         return len(self.gold)
 
     def sample(self, items: int) -> CogsSuite:
-        """The same suite with only its first lines."""
+        """The same suite with only so many of its lines, spread evenly over it."""
         return replace(self, gold=self.gold.sample(items))
 
     def requests(self) -> Sequence[str]:

@@ -14,8 +14,10 @@ from wug.suites.pairs._convert import convert
 from wug.suites.pairs._marked import stem
 from wug.suites.pairs._pair import Pair, Parsed, Target, place
 from wug.suites.pairs._published import judge_columns, score_published
+from wug.suites.pairs._running import Running, running
 from wug.suites.pairs._settings import GIVEN, OPTIONS, Settings, settings
 from wug.suites.pairs._suite import PairsSuite
+from wug.suites.pairs._unigrams import fit
 from wug.types import Problem, Row, Suite
 
 __all__ = [
@@ -56,9 +58,20 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         raise SuiteError(_check.capped(faults), file=path)
     if not parsed.pairs:
         raise InputError("there are no pairs in it", file=path)
-    pairs = _with_targets(path, parsed.pairs) if chosen.target == "word" else parsed.pairs
+    notices = _notices(parsed, chosen)
+    if chosen.unigrams is not None and "slor_words" not in options:
+        fitted = fit(chosen.unigrams, (sentence for pair in parsed.pairs for sentence in (pair.good, pair.bad)))
+        chosen = replace(chosen, unigrams=fitted.unigrams)
+        notices = notices if fitted.notice is None else (*notices, fitted.notice)
     name = path.resolve().name if path.is_dir() else stem(path)
-    return [PairsSuite(name, tuple(pairs), chosen, parsed.format, _notices(parsed, chosen), _checksum(parsed.pairs))]
+    suite = PairsSuite(name, tuple(parsed.pairs), chosen, parsed.format, notices, _checksum(parsed.pairs))
+    if chosen.target != "word":
+        return [suite]
+    pairs = _with_targets(path, parsed.pairs)
+    match running(path, pairs):
+        case Running(placed, lines):
+            return [replace(suite, pairs=placed, lines=lines)]
+    return [replace(suite, pairs=tuple(pairs))]
 
 
 def read_published(path: Path, columns: Sequence[str] | None = None) -> Published:
@@ -74,7 +87,9 @@ def read_published(path: Path, columns: Sequence[str] | None = None) -> Publishe
 def check(path: Path) -> list[Problem]:
     """Every fault and oddity of a file or a folder."""
     try:
-        return _check.problems(_formats.parse(path, {}))
+        parsed = _formats.parse(path, {})
+        misfit = running(path, parsed.pairs)
+        return [*_check.problems(parsed), *([misfit] if isinstance(misfit, Problem) else [])]
     except SuiteError as error:
         return list(error.problems)
     except InputError as error:
@@ -129,7 +144,8 @@ def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
 
 
 def _checksum(pairs: Sequence[Pair]) -> str:
-    return checksum(*(_line(pair) for pair in pairs))
+    """In whatever order the pairs stand; only those of one name must keep theirs, which alone tells them apart."""
+    return checksum(*(_line(pair) for pair in sorted(pairs, key=lambda pair: pair.item)))
 
 
 def _line(pair: Pair) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wug.suites.pairs._pair import GroupPool, Pair, Parsed, parts, with_forms, without_eos
@@ -87,7 +87,7 @@ def parse_words(path: Path, columns: WordColumns = WORDS, labels: Labels = UNNAM
     for number, record in enumerate(table.records, 1):
         pair, third = _word_pair(record, columns, _item(record, labels, number), problems)
         if pair is not None:
-            pairs.append(Pair(pair.item, pair.good, pair.bad, pool.of(_groups(record, labels)), pair.target))
+            pairs.append(replace(pair, groups=pool.of(_groups(record, labels))))
         thirds += third
     if thirds:
         many = f"{len(thirds)} rows have" if len(thirds) > 1 else "1 row has"

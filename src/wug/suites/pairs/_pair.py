@@ -33,6 +33,10 @@ class Pair:
     groups: Mapping[str, str]
     target: Target | None = None
     """As the file says it; None where it says nothing."""
+    sentence: str | None = field(default=None, compare=False)
+    """The one sentence that the file has for both, perhaps with a third word in the place of the target."""
+    line: int | None = field(default=None, compare=False)
+    """The number of that sentence, from 0, in the text beside the file; None where there is no such text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def with_forms(item: str, words: Sequence[str], length: int, forms: tuple[str, s
     rest = trail + "".join(f" {word}" for word in words[length + 1 :])
     good, bad = forms
     target = Target(len(prefix), len(prefix) + len(good), len(prefix) + len(bad))
-    return Pair(item, f"{prefix}{good}{rest}", f"{prefix}{bad}{rest}", groups, target)
+    return Pair(item, f"{prefix}{good}{rest}", f"{prefix}{bad}{rest}", groups, target, " ".join(words))
 
 
 def parts(word: str, forms: tuple[str, str]) -> tuple[str, str, str]:

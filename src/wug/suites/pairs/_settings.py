@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wug.errors import InputError, UnknownName
-from wug.suites.pairs._unigrams import Unigrams, read_unigrams
+from wug.suites.pairs._unigrams import SPLITTINGS, Unigrams, read_unigrams
 
 OPTIONS: Mapping[str, str] = {
     "target": "what is scored: the whole sentence (default) or the target word",
     "normalise": "divide a score by its number of tokens, words or characters (default: none)",
     "slor": "score by SLOR: a file of words and their counts, for the unigram model",
+    "slor_words": "what parts the words of slor: spaces or punctuation (default: where the file lacks fewer of them)",
     "print_word_probs": "keep the log-probability of every word: yes or no (default)",
     "mask_target": "with target=word, ask about the target alone (default) or score the sentence and look it up: no",
     "single_piece_only": "with target=word, leave out pairs whose target is several tokens: yes or no (default)",
@@ -51,7 +52,7 @@ class Settings:
         """Everything that can change a result."""
         fields = {"target": self.target, "normalise": self.normalise}
         if self.unigrams is not None:
-            fields["slor"] = self.unigrams.checksum
+            fields |= {"slor": self.unigrams.checksum, "slor_words": self.unigrams.words}
         if not self.mask_target:
             fields["mask_target"] = "no"
         if self.single_piece_only:
@@ -65,6 +66,10 @@ def settings(options: Mapping[str, str]) -> Settings:
         if key not in OPTIONS:
             raise UnknownName("option of pairs suites", key, OPTIONS)
     unigrams = read_unigrams(Path(options["slor"]).expanduser()) if options.get("slor") else None
+    if "slor_words" in options:
+        if unigrams is None:
+            raise InputError("slor_words is about slor: add slor=FILE")
+        unigrams = replace(unigrams, words=_one_of("slor_words", options["slor_words"], tuple(SPLITTINGS)))
     chosen = Settings(
         _one_of("target", options.get("target", "sentence"), TARGETS),
         _one_of("normalise", options.get("normalise", "none"), NORMALISED),

@@ -11,7 +11,7 @@ from wug.suites._sample import spread
 from wug.suites.pairs._pair import Pair, Target, same
 from wug.suites.pairs._scores import Measure, measure, word_logprobs
 from wug.suites.pairs._settings import GIVEN, Settings
-from wug.types import Notice, Outcome, Request, Row, Scored, Scorer
+from wug.types import Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class PairsSuite:
     checksum: str
     limit: int | None = None
     """How many of the file's pairs these are, where they are not all."""
+    lines: tuple[str, ...] = ()
+    """The text beside the file, in which each pair has its line; empty where there is none."""
     kind: str = "pairs"
     needs: Literal["scorer"] = "scorer"
 
@@ -55,16 +57,16 @@ class PairsSuite:
 
     def requests(self) -> Sequence[Request]:
         """Both sentences of each pair, in the order of the file."""
-        return [request for pair in self.pairs if self._asked(pair) for request in self._ask(pair)]
+        return [request for number in range(len(self.pairs)) for request in self._ask(number)]
 
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome for each pair, then what the reader should know about them."""
         seen = _Seen()
         step = max(1, model.chunk // 2)
         for first in range(0, len(self.pairs), step):
-            block = self.pairs[first : first + step]
-            answers = iter(model.score([request for pair in block if self._asked(pair) for request in self._ask(pair)]))
-            for pair in block:
+            numbers = range(first, min(first + step, len(self.pairs)))
+            answers = iter(model.score([request for number in numbers for request in self._ask(number)]))
+            for pair in self.pairs[first : first + step]:
                 if self._asked(pair):
                     yield self._judge(pair, next(answers), next(answers), seen)
                 else:
@@ -74,11 +76,21 @@ class PairsSuite:
     def _asked(self, pair: Pair) -> bool:
         return self.settings.target == "sentence" or pair.target is not None
 
-    def _ask(self, pair: Pair) -> tuple[Request, Request]:
-        if not self.settings.mask_target:
-            return Request(pair.good), Request(pair.bad)
-        good, bad = self._spans(pair)
-        return Request(pair.good, good), Request(pair.bad, bad)
+    def _ask(self, number: int) -> tuple[Request, ...]:
+        """What is asked about the pair of that number: nothing, or both sentences, at one place of the running text."""
+        pair = self.pairs[number]
+        if not self._asked(pair):
+            return ()
+        good, bad = self._spans(pair) if self.settings.mask_target else (None, None)
+        turn = self._turn(number) if self.settings.target == "word" else None
+        return Request(pair.good, good, turn), Request(pair.bad, bad, turn)
+
+    def _turn(self, number: int) -> Turn:
+        line = self.pairs[number].line
+        if line is None:
+            return Turn(number)
+        last = self.pairs[number - 1].line if number else None
+        return Turn(number, self.lines[line], self.lines[0 if last is None else last + 1 : line])
 
     def _spans(self, pair: Pair) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
         if self.settings.target == "sentence":

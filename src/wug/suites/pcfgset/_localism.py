@@ -75,9 +75,15 @@ class Localism:
 
     @classmethod
     def of(cls, name: str, samples: Sequence[Sample], notices: tuple[str, ...] = ()) -> Localism:
-        """The suite of some samples, with their checksum."""
-        content = (f"{sample.source}\t{sample.target}\t{sample.expression.steps}" for sample in samples)
-        return cls(name, tuple(samples), checksum("localism", *content), notices)
+        """The suite of some samples, with their checksum.
+
+        A sample's number is its place in the order of the sources, not in that of the file: published traces have the
+        same samples in orders of their own, and a sample must be called the same in all of them.
+        """
+        order = sorted(range(len(samples)), key=lambda place: _content(samples[place]))
+        numbers = {place: str(number) for number, place in enumerate(order, 1)}
+        named = tuple(replace(sample, item=numbers[place]) for place, sample in enumerate(samples))
+        return cls(name, named, checksum("localism", *(_content(samples[place]) for place in order)), notices)
 
     @property
     def descriptions(self) -> Mapping[str, str]:
@@ -94,8 +100,9 @@ class Localism:
 
     def sample(self, items: int) -> Localism:
         """The same with only so many of its items, spread evenly over it."""
-        options = {**self.options, "limit": str(items)}
-        return replace(self, samples=spread(self.samples, items), options=options)
+        if items >= len(self):
+            return self
+        return replace(self, samples=spread(self.samples, items), options={**self.options, "limit": str(items)})
 
     def requests(self) -> Sequence[str]:
         """What depends on no answer: the whole sources, and the steps that have plain strings only."""
@@ -161,7 +168,7 @@ def answered_steps(predictions: Path) -> Answered:
     if verdicts:
         notices.append(Notice(f"in {verdicts:,} samples the trace calls consistent what is not, or the reverse"))
     suite = Localism.of(name_of_answers(predictions, "localism"), samples)
-    return Answered(suite, chain(notices, judge(samples, steps, wholes)))
+    return Answered(suite, chain(notices, judge(suite.samples, steps, wholes)))
 
 
 def asked(expression: Expression, step: int, answers: Sequence[str]) -> str:
@@ -195,6 +202,10 @@ def detail(sample: Sample, answers: Sequence[str], whole: str) -> Mapping[str, A
         }
         rows.append(row)
     return {"source": sample.source, "target": sample.target, "answer": whole, "steps": rows}
+
+
+def _content(sample: Sample) -> str:
+    return f"{sample.source}\t{sample.target}"
 
 
 def _sample(traced: Traced, item: str, path: Path) -> Sample:

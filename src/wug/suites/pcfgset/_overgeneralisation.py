@@ -73,8 +73,9 @@ class Overgeneralisation:
 
     def sample(self, items: int) -> Overgeneralisation:
         """The same with only so many of its items, spread evenly over it."""
-        options = {**self.options, "limit": str(items)}
-        return replace(self, exceptions=spread(self.exceptions, items), options=options)
+        if items >= len(self):
+            return self
+        return replace(self, exceptions=spread(self.exceptions, items), options={**self.options, "limit": str(items)})
 
     def requests(self) -> Sequence[str]:
         """Every source."""
@@ -113,6 +114,8 @@ class Profile:
 
     def sample(self, items: int) -> Profile:
         """The same with only so many of its epochs, spread evenly over it."""
+        if items >= len(self):
+            return self
         return replace(self, epochs=spread(self.epochs, items), options={**self.options, "limit": str(items)})
 
     def requests(self) -> Sequence[str]:

@@ -65,8 +65,9 @@ class Plain:
 
     def sample(self, items: int) -> Plain:
         """The same with only so many of its items, spread evenly over it."""
-        options = {**self.options, "limit": str(items)}
-        return replace(self, lines=spread(self.lines, items), options=options)
+        if items >= len(self):
+            return self
+        return replace(self, lines=spread(self.lines, items), options={**self.options, "limit": str(items)})
 
     def requests(self) -> Sequence[str]:
         """Every source."""

@@ -76,8 +76,9 @@ class Substitutivity:
 
     def sample(self, items: int) -> Substitutivity:
         """The same with only so many of its items, spread evenly over it."""
-        options = {**self.options, "limit": str(items)}
-        return replace(self, pairs=spread(self.pairs, items), options=options)
+        if items >= len(self):
+            return self
+        return replace(self, pairs=spread(self.pairs, items), options={**self.options, "limit": str(items)})
 
     def requests(self) -> Sequence[str]:
         """Every source, then every twin."""

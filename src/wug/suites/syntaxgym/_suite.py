@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -39,6 +40,8 @@ class SyntaxGymSuite:
     """The primary one first."""
     limit: int | None = None
     """So many of the file's items were taken; None: all."""
+    whole: str | None = None
+    """The checksum of all of the file's items, where these are not all."""
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
@@ -68,13 +71,15 @@ class SyntaxGymSuite:
 
     @property
     def checksum(self) -> str:
-        """Of the sentences, their regions, and what the predictions mean; not of how the file is written."""
+        """Of all the file's sentences, their regions, and what the predictions mean; not of how the file is written."""
+        if self.whole is not None:
+            return self.whole
         facts = {
             "regions": len(self.regions),
             "predictions": [prediction.formula.canonical() for prediction in self.predictions],
             "items": [
                 [str(item.number), {c.name: [region.text for region in c.regions] for c in item.conditions}]
-                for item in self.items
+                for item in sorted(self.items, key=_by_number)
             ],
             "circuit": self.circuit,
         }
@@ -132,7 +137,9 @@ class SyntaxGymSuite:
 
     def sample(self, items: int) -> SyntaxGymSuite:
         """The same suite with only so many of its items, spread evenly over it; its options say so."""
-        return self if items >= len(self.items) else replace(self, items=spread(self.items, items), limit=items)
+        if items >= len(self.items):
+            return self
+        return replace(self, items=spread(self.items, items), limit=items, whole=self.checksum)
 
     def requests(self) -> list[Request]:
         """Each distinct sentence once."""
@@ -173,6 +180,11 @@ class SyntaxGymSuite:
             groups=self.groups,
             suite=self.name,
         )
+
+
+def _by_number(item: Item) -> tuple[int, str]:
+    """Numbers in their order, then names in theirs."""
+    return (item.number, "") if isinstance(item.number, int) else (sys.maxsize, item.number)
 
 
 def _place(item: Item, condition: Condition) -> str:
