@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import InputError
-from wug.models._endpoint_places import PART, places, suffix
+from wug.models._places import PART, places, suffix
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,14 @@ from wug.models._endpoint_places import PART, places, suffix
         ("日本 a", [PART, PART, PART, PART, " a"], [(0, 2), (0, 2), (0, 2), (0, 2), (3, 4)]),
         ("café", [f"caf{PART}", PART], [(0, 4), (3, 4)]),
         ("né", ["n", "", "é"], [(0, 1), (1, 1), (1, 2)]),
-        ("né", ["▁n", "<0xC3>", "<0xA9>"], None),
+        ("né", ["▁n", "<0xC3>", "<0xA9>"], [(0, 1), (1, 2), (1, 2)]),
+        ("né", ["n", "Ã", "©"], [(0, 1), (1, 2), (1, 2)]),
+        ("a naïve", ["a", "Ġna", "Ã", "¯ve"], [(0, 1), (2, 4), (4, 5), (4, 7)]),
+        ("naïve", ["n", "a", "", "", "ve"], [(0, 1), (1, 2), (2, 3), (2, 3), (3, 5)]),
+        ("a café", ["a", " caf", ""], [(0, 1), (2, 5), (5, 6)]),
+        ("The dogs.", ["The", " dogs"], None),
+        ("The dogs, and.", ["The", " dogs", " and", "."], None),
+        ("é", ["", "", ""], None),
         ("né", ["n", "<0xC3>", "<0xA9>"], [(0, 1), (1, 2), (1, 2)]),
         ("The Dogs", ["the", "dogs"], [(0, 3), (4, 8)]),
         ("The wug ran", ["The", "<unk>", "ran"], [(0, 3), (4, 7), (8, 11)]),

@@ -65,9 +65,10 @@ def align(
     """The characters of `text` that each token stands for, as (start, end).
 
     Case, accents and the style of dashes and quotes do not matter. An unknown word stands for one word or
-    a part of one, never for several. Punctuation may be left out by the tokenizer, letters and digits may not:
-    where no alignment exists, InputError quotes the token. A start mark gets (0, 0), an end mark the text's
-    length twice, and a token without visible characters (a lone `▁`) the place of the next visible character.
+    a part of one, never for several. Punctuation may be left out by the tokenizer, though not at the end alone;
+    letters and digits may not: where no alignment exists, InputError quotes the token. A start mark gets (0, 0), an
+    end mark the text's length twice, and a token without visible characters (a lone `▁`) the place of the next
+    visible character.
     """
     first, last = 0, len(tokens)
     while first < last and tokens[first] in starts:
@@ -77,6 +78,16 @@ def align(
     folded = _fold(text)
     inner = _place(text, folded, tokens[first:last], unknown, first)
     return [(0, 0)] * first + inner + [(len(text), len(text))] * (len(tokens) - last)
+
+
+def left_out(text: str, places: Sequence[tuple[int, int]]) -> list[int]:
+    """The visible characters of `text` that no token stands for; accents written apart belong to their letter."""
+    covered = {place for start, end in places for place in range(start, end)}
+    return [
+        place
+        for place, letter in enumerate(text)
+        if place not in covered and not letter.isspace() and unicodedata.category(letter) != "Mn"
+    ]
 
 
 def is_unknown(token: str, unknown: Collection[str] = UNKNOWN) -> bool:
@@ -106,11 +117,21 @@ def _place(
         costs = {end: entry[0] for end, entry in step.items()}
     finals = {end: cost + (_dropping(folded.letters, end, len(folded.letters))) for end, cost in costs.items()}
     best = min(finals, key=lambda end: (finals[end], end))
-    if finals[best] >= _FAR:
-        furthest = folded.places[max(costs)]
+    found = _traced(folded, steps, best)
+    if finals[best] >= _FAR or _is_cut_off(text, found):
+        rest = text[folded.places[max(costs) if finals[best] >= _FAR else best] :]
         after = f"after the last token, {tokens[-1]!r}, " if tokens else ""
-        raise InputError(f"{after}no token is left for {text[furthest:].strip()[:30]!r} in {_short(text)!r}")
-    return _traced(folded, steps, best)
+        raise InputError(f"{after}no token is left for {rest.strip()[:30]!r} in {_short(text)!r}")
+    return found
+
+
+def _is_cut_off(text: str, places: Sequence[tuple[int, int]]) -> bool:
+    """Whether punctuation is left out at the end alone, as by a list of tokens that lost its last one.
+
+    A tokenizer that leaves out punctuation does so elsewhere in the sentence too.
+    """
+    missing = left_out(text, places)
+    return bool(missing) and missing[0] >= max((end for _, end in places), default=0)
 
 
 def _traced(folded: _Folded, steps: list[dict[int, tuple[int, int, int]]], end: int) -> list[tuple[int, int]]:
@@ -200,7 +221,7 @@ def _forms(token: str) -> list[str]:
 def _from_bytes(token: str) -> str:
     """What a token of byte-level BPE stands for, where it is whole characters."""
     try:
-        return bytes(_BYTES[letter] for letter in token).decode()
+        return bytes(BYTE_LETTERS[letter] for letter in token).decode()
     except (KeyError, UnicodeDecodeError):
         return token
 
@@ -212,7 +233,8 @@ def _byte_letters() -> dict[str, int]:
     return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
-_BYTES = _byte_letters()
+BYTE_LETTERS = _byte_letters()
+"""The byte that each letter of byte-level BPE stands for."""
 
 
 def _fold(text: str) -> _Folded:

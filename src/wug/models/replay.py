@@ -12,7 +12,8 @@ from typing import Any
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_bytes, read_lines
-from wug.judges.alignment import align
+from wug.judges.alignment import ENDS, STARTS, align
+from wug.models._places import exactly
 from wug.models._spec import ModelSpec
 from wug.types import LN2, Request, Scored, Token
 
@@ -24,6 +25,10 @@ OPTIONS: Mapping[str, str] = {
 
 ZOO = ("sentence_id", "token_id", "token", "surprisal")
 """The columns of LM Zoo's surprisal tables; surprisal in bits."""
+
+
+ROUNDING = 1e-6
+"""How much more than 0 a log-probability may be, by rounding; it counts as 0."""
 
 
 class ReplayScorer:
@@ -91,7 +96,7 @@ def _from_jsonl(path: Path, lines: list[str], name: str) -> ReplayScorer | Repla
             raise InputError(f"no JSON: {error}", file=path, place=f"line {number}") from None
         match row:
             case {"text": str(text), "tokens": list(tokens), "logprobs": list(logprobs)}:
-                scored[text] = _scored(text, tokens, logprobs, path, number)
+                scored[text] = _scored(text, tokens, logprobs, path, f"line {number}")
             case {"source": str(source), "prediction": str(prediction)}:
                 answers.setdefault(" ".join(source.split()), prediction)
             case _:
@@ -105,41 +110,67 @@ def _from_jsonl(path: Path, lines: list[str], name: str) -> ReplayScorer | Repla
     return ReplayScorer(name, scored) if scored else ReplayGenerator(name, answers)
 
 
-def _scored(text: str, tokens: Sequence[Any], logprobs: Sequence[Any], path: Path, number: int) -> Scored:
-    place = f"line {number}"
+def _scored(text: str, tokens: Sequence[Any], logprobs: Sequence[Any], path: Path, place: str) -> Scored:
     if len(tokens) != len(logprobs):
         raise InputError(f"{len(tokens)} tokens but {len(logprobs)} logprobs", file=path, place=place)
-    for value in logprobs:
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value)):
-            raise InputError(f"log-probability {value!r} is no number and not null", file=path, place=place)
     try:
-        spans = align(text, [str(token) for token in tokens])
+        values = [_logprob(value) for value in logprobs]
+        spans = _spans(text, [str(token) for token in tokens])
     except InputError as error:
         raise InputError(error.message, file=path, place=place) from None
-    return Scored.of(text, [Token(str(t), a, b, p) for t, (a, b), p in zip(tokens, spans, logprobs, strict=True)])
+    return Scored.of(text, [Token(str(t), a, b, p) for t, (a, b), p in zip(tokens, spans, values, strict=True)])
+
+
+def _logprob(value: Any) -> float | None:
+    """A log-probability as the file has it; InputError where it is none."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"log-probability {value!r:.60} is no number and not null")
+    number = float(value) if abs(value) < 1e300 else math.inf
+    if not math.isfinite(number):
+        raise InputError(f"log-probability {value!r:.60} is not finite")
+    if number > ROUNDING:
+        raise InputError(f"log-probability {value!r:.60} is above 0: natural logarithms of probabilities are 0 at most")
+    return min(number, 0.0)
+
+
+def _spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the tokens stand: exactly where they are the text in pieces, parts of characters among them."""
+    first, last = 0, len(tokens)
+    while first < last and tokens[first] in STARTS:
+        first += 1
+    while last > first and tokens[last - 1] in ENDS:
+        last -= 1
+    found = exactly(text, tokens[first:last])
+    if found is None:
+        return align(text, tokens)
+    return [(0, 0)] * first + found + [(len(text), len(text))] * (len(tokens) - last)
 
 
 def _from_surprisals(path: Path, lines: list[str], sentences: str | None) -> dict[str, Scored]:
     """LM Zoo's table; a surprisal of exactly 0 on the first token means that the model gives none."""
     texts = [line.strip() for line in read_lines(_sentences_of(path, sentences)) if line.strip()]
     tokens: defaultdict[int, list[str]] = defaultdict(list)
-    bits: defaultdict[int, list[float]] = defaultdict(list)
+    logprobs: defaultdict[int, list[float | None]] = defaultdict(list)
     for number, row in enumerate(csv.reader(lines[1:], delimiter="\t", quoting=csv.QUOTE_NONE), 2):
         if not row:
             continue
         try:
             sentence, _, token, surprisal = row
+            bits = float(surprisal)
             tokens[int(sentence)].append(token)
-            bits[int(sentence)].append(float(surprisal))
         except ValueError:
             raise InputError(
                 f"expected {' '.join(ZOO)} with numbers, found {row!r}", file=path, place=f"line {number}"
             ) from None
+        try:
+            logprobs[int(sentence)].append(_logprob(-bits * LN2))
+        except InputError as error:
+            raise InputError(f"surprisal {surprisal}: {error.message}", file=path, place=f"line {number}") from None
     if sorted(tokens) != list(range(1, len(texts) + 1)):
         raise InputError(f"has {len(tokens)} sentences where the file of sentences has {len(texts)}", file=path)
-    return {
-        text: _scored(text, tokens[i], [-value * LN2 for value in bits[i]], path, i) for i, text in enumerate(texts, 1)
-    }
+    return {text: _scored(text, tokens[i], logprobs[i], path, f"sentence {i}") for i, text in enumerate(texts, 1)}
 
 
 def _sentences_of(path: Path, given: str | None) -> Path:

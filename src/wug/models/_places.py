@@ -1,20 +1,21 @@
-"""Where a server's tokens stand in the text that it was asked about.
+"""Where the tokens that a server or a file gives stand in their text.
 
-A server gives tokens as texts. Some write them without the space before a word, some with it, and a token that is
-only a part of a character comes as U+FFFD. White space therefore does not matter, and tokens that are whole
-characters only together all count where these begin. Nothing is guessed: tokens that fit in two ways, or in
-none, are an error.
+Tokens come as texts. Some have the space before a word, some do not, and a token that is only a part of a character
+comes as U+FFFD, as an empty text, as `<0xC3>`, or as the letters that GPT-2 has for bytes. White space therefore
+does not matter, and a part of a character counts where that character begins. Nothing is guessed: tokens that fit in
+two ways, or in none, are an error.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from wug.errors import InputError
-from wug.judges.alignment import align, is_unknown
+from wug.judges.alignment import BYTE_LETTERS, align, is_unknown, left_out
 
 PART = "\N{REPLACEMENT CHARACTER}"
 """What stands for bytes that are no whole character."""
@@ -35,17 +36,33 @@ class _Piece:
 def places(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span]:
     """The characters of `text` that each token stands for, from its first visible one on.
 
-    The tokens' own texts tell. Where they do not (`<unk>`, parts of characters that fit in several ways), the
-    server's `offsets` do, as far as they agree with all tokens whose text is known. InputError where nothing fits.
+    The tokens' own texts tell, and `offsets` where these do not (`<unk>`, parts of characters), as far as they
+    agree with all tokens whose text is known. Every visible character belongs to a token: InputError where
+    nothing fits.
     """
-    found = _by_texts(text, tokens, spaces=True) or _by_texts(text, tokens, spaces=False)
-    if found is None and offsets is not None:
-        found = _by_offsets(text, tokens, offsets)
+    found = exactly(text, tokens, offsets)
     if found is not None:
         return found
-    if any(PART in token or BYTE.fullmatch(token) for token in tokens):
+    if any(token and _is_part(token) for token in tokens):
         raise InputError(f"the tokens {_shown(tokens)} fit {text[:80]!r} in no way, or in several")
-    return align(text, tokens, starts=(), ends=())
+    spans = align(text, tokens, starts=(), ends=())
+    if missing := left_out(text, spans):
+        raise InputError(f"no token is left for {text[missing[0] :][:30]!r} in {text[:80]!r}")
+    return spans
+
+
+def exactly(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span] | None:
+    """The places of tokens that are the very text, cut in pieces; None where they are not, or not in one way alone."""
+    parted = any(map(_is_part, tokens))
+    if parted and offsets is not None and (told := _by_offsets(text, tokens, offsets)) is not None:
+        return told
+    for spaces in (True, False):
+        if (found := _by_texts(text, tokens, spaces=spaces)) is not None:
+            return found
+    for reading in (_gpt2_bytes, _sentencepiece_bytes):
+        if (found := _by_bytes(text, tokens, reading)) is not None:
+            return found
+    return None if offsets is None or parted else _by_offsets(text, tokens, offsets)
 
 
 def suffix(text: str, tokens: Sequence[str]) -> list[Span] | None:
@@ -63,7 +80,7 @@ def _by_texts(text: str, tokens: Sequence[str], *, spaces: bool) -> list[Span] |
     words = list(tokens) if spaces else [_squeezed(token) for token in tokens]
     if "".join(words) == letters:
         return _spans(text, spots, _running(words, 0))
-    pieces = [piece for place, word in enumerate(words) for piece in _pieces(place, word)]
+    pieces = [piece for place, word in enumerate(words) for piece in _pieces(place, word, empty=not tokens[place])]
     if all(piece.text is not None for piece in pieces):
         return None
     forwards = _walk(letters, pieces)
@@ -77,11 +94,41 @@ def _by_texts(text: str, tokens: Sequence[str], *, spaces: bool) -> list[Span] |
     if forwards != [(size - end, size - start) for start, end in reversed(backwards)]:
         return None
     ranges: dict[int, Span] = {}
+    sharing = Counter(span for piece, span in zip(pieces, forwards, strict=True) if piece.text is None)
     for piece, (start, end) in zip(pieces, forwards, strict=True):
+        if piece.text is None and sharing[start, end] > len(letters[start:end].encode()):
+            return None  # more parts than bytes: one of the empty tokens is no part of a character
         if piece.text is None and any(map(str.isspace, text[spots[start] : spots[end - 1]])):
             return None  # parts of characters of two words: which token belongs to which?
         ranges[piece.token] = (ranges.get(piece.token, (start, end))[0], end)
     return _spans(text, spots, [ranges[place] for place in range(len(tokens))])
+
+
+def _by_bytes(text: str, tokens: Sequence[str], reading: Callable[[str], bytes | None]) -> list[Span] | None:
+    """The places of tokens that are a text's bytes, or None; some tokenizers put a space before the text."""
+    raw = [piece for token in tokens if (piece := reading(token)) is not None]
+    joined, whole = b"".join(raw), text.encode()
+    if len(raw) < len(tokens) or joined not in (whole, b" " + whole):
+        return None
+    owners = [0] * (len(joined) - len(whole))
+    owners += [place for place, letter in enumerate(text) for _ in letter.encode()]
+    spans, start = [], 0
+    for piece in raw:
+        end = start + len(piece)
+        first = _first_visible(text, owners[start] if start < len(owners) else len(text))
+        spans.append((first, max(first, owners[end - 1] + 1 if piece else first)))
+        start = end
+    return spans
+
+
+def _gpt2_bytes(token: str) -> bytes | None:
+    """The bytes of a token in the letters that byte-level BPE has for them."""
+    return bytes(BYTE_LETTERS[letter] for letter in token) if all(map(BYTE_LETTERS.__contains__, token)) else None
+
+
+def _sentencepiece_bytes(token: str) -> bytes | None:
+    """The bytes of a token in which `▁` is a space, or which names a byte."""
+    return bytes([int(token[3:5], 16)]) if BYTE.fullmatch(token) else token.replace("▁", " ").encode()
 
 
 def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[Span] | None:
@@ -102,7 +149,9 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
 
 def _may_be(token: str, part: str) -> bool:
     """Whether a token may stand for a part of the text."""
-    if PART in token or BYTE.fullmatch(token):
+    if not token:
+        return not part.strip() or not part.isascii()
+    if _is_part(token):
         return not part or not part.isascii()
     return bool(part.strip()) if is_unknown(token) else _squeezed(part) == _squeezed(token)
 
@@ -134,8 +183,14 @@ def _walk(letters: str, pieces: Sequence[_Piece]) -> list[Span] | None:
     return spans if place == len(letters) else None
 
 
-def _pieces(place: int, word: str) -> list[_Piece]:
-    if BYTE.fullmatch(word):
+def _is_part(token: str) -> bool:
+    """Whether a token may be bytes that are no whole character."""
+    return not token or PART in token or BYTE.fullmatch(token) is not None
+
+
+def _pieces(place: int, word: str, *, empty: bool) -> list[_Piece]:
+    """The stretches of a token; one that is `empty` may be a part of a character, unlike one of white space."""
+    if empty or BYTE.fullmatch(word):
         return [_Piece(place, None)]
     parts = re.findall(f"{PART}+|[^{PART}]+", word) or [""]
     return [_Piece(place, None if part.startswith(PART) else part) for part in parts]

@@ -8,7 +8,8 @@ itself. `prompt_logprobs` of vLLM has an object for each token of the prompt but
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wug.errors import InputError
@@ -19,28 +20,67 @@ ABOVE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """The tokens of a prompt as a server gives them."""
+    """The tokens of a prompt as a server gives them, perhaps with one more that it wrote itself."""
 
     tokens: tuple[str | None, ...]
     """None where the server does not say what a token is: the first one of `prompt_logprobs`."""
     logprobs: tuple[float | None, ...]
-    offsets: tuple[int, ...] | None
+    offsets: tuple[int, ...] | None = None
+    counted: int | None = None
+    """How many tokens the prompt has, as the server says."""
+    may_continue: bool = False
+    """Whether the last token may be one that the server wrote itself."""
 
 
-def read_echo(found: Any, *, written: int) -> Echo:
-    """The tokens of the prompt in a server's answer to it; InputError where it does not have them.
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The token that a server writes after a prompt."""
 
-    `written` is how many tokens the server was allowed to write: one that it wrote is cut off.
-    """
+    text: str
+    logprob: float
+    likeliest: Mapping[str, float]
+    """Log-probabilities of the likeliest tokens in its place, as many as were asked for, in the server's order."""
+
+
+def read_echo(found: Any) -> Echo:
+    """The tokens of the prompt in a server's answer to it; InputError where it does not have them."""
     choice = _choice(found)
     match choice.get("logprobs"):
         case {"tokens": list(tokens), "token_logprobs": list(values), **more}:
             echo = _from_lists(tokens, values, more.get("text_offset"))
-            return _without_written(echo, found, written)
+            return replace(echo, counted=read_count(found), may_continue=True)
     listed = choice.get("prompt_logprobs", found.get("prompt_logprobs"))
     if isinstance(listed, list):
-        return _from_entries(listed)
+        return replace(_from_entries(listed), counted=read_count(found))
     raise InputError("it has no log-probabilities of tokens")
+
+
+def read_next(found: Any) -> Next | None:
+    """The one token that a server wrote, or None where it ended the text instead."""
+    choice = _choice(found)
+    match choice.get("logprobs"):
+        case {"tokens": [str(token), *_], "token_logprobs": [value, *_], **more}:
+            logprob = _logprob(value)
+            if logprob is None:
+                raise InputError("it has no log-probability for the token that it wrote")
+            text = choice.get("text")
+            match more.get("top_logprobs"):
+                case [dict(first), *_]:
+                    likeliest = {name: found for name, one in first.items() if (found := _logprob(one)) is not None}
+                case _:
+                    likeliest = {}
+            return Next(text if isinstance(text, str) and text else token, logprob, likeliest)
+        case {"tokens": [], "token_logprobs": []}:
+            return None
+    raise InputError("it has no log-probability for the token that it wrote")
+
+
+def read_count(found: Any) -> int | None:
+    """How many tokens the prompt has, as the server says; None where it does not."""
+    match found:
+        case {"usage": {"prompt_tokens": int(count)}} if not isinstance(count, bool) and 0 <= count < 10**9:
+            return count
+    return None
 
 
 def read_text(found: Any) -> tuple[str, bool]:
@@ -93,19 +133,7 @@ def _from_entries(entries: list[Any]) -> Echo:
                 raise InputError(f"it names {len(entry)} tokens in place {place + 1}, and does not say which is meant")
             case _:
                 raise InputError(f"it has {entry!r:.60} for token {place + 1}")
-    return Echo(tuple(tokens), tuple(logprobs), None)
-
-
-def _without_written(echo: Echo, found: dict[str, Any], written: int) -> Echo:
-    """The echo without a token that the server wrote itself: `usage` tells how many are the prompt's."""
-    extra = written
-    match found.get("usage"):
-        case {"prompt_tokens": int(count)} if 0 <= len(echo.tokens) - count <= 1:
-            extra = len(echo.tokens) - count
-    if not extra:
-        return echo
-    offsets = None if echo.offsets is None else echo.offsets[:-extra]
-    return Echo(echo.tokens[:-extra], echo.logprobs[:-extra], offsets)
+    return Echo(tuple(tokens), tuple(logprobs))
 
 
 def _logprob(value: Any) -> float | None:
@@ -116,4 +144,4 @@ def _logprob(value: Any) -> float | None:
     number = float(value) if abs(value) < 1e300 else math.nan
     if not math.isfinite(number) or number > ABOVE:
         raise InputError(f"it has {value!r:.60} for a log-probability")
-    return number
+    return min(number, 0.0)

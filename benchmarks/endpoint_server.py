@@ -1,0 +1,212 @@
+"""The same sentences through `causal:wug-causal` and through a llama-cpp-python server that has the same weights.
+
+    python -m venv server && server/bin/pip install 'llama-cpp-python[server]' gguf safetensors
+    python benchmarks/endpoint_server.py --python server/bin/python
+
+The model is written as a GGUF file, twice: with a tokenizer that leaves start marks to whoever asks, and with one that
+puts one before every text. Every token of the sentences (accents, dashes, emoji and Chinese among them) is then
+compared, with and without a start mark. Prints for each way the largest difference in nats, or why wug refuses it.
+The server needs an environment of its own, because wug does not depend on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+MODEL = ROOT / "src" / "wug" / "assets" / "models" / "wug-causal"
+MARK = "<|endoftext|>"
+PORT = 8471
+UNUSUAL = (
+    "The naïve café owner paid the fiancée’s coöperative in Zürich.",
+    "She came — late, as ever – and left…",
+    "It was great fun \N{GRINNING FACE} for all of us.",
+    "The sign said 日本語 and nothing else.",
+    "A “quoted” word, a £5 note and 20 °C.",
+    "Ærøskøbing lies on Ærø.",
+    "  Two spaces first, and  two within.",
+    "Здравствуй, said the author.",
+    "\N{FAMILY}\N{GRINNING FACE} came first.",
+    "日本語だけの文。",
+    "x",
+)
+ADDED = ("— naïvely", "in Zürich", "\N{GRINNING FACE}", "日本語", "“so”…", "à la carte", "– perhaps –", "w Łodzi")
+"""Sentences whose characters take several tokens, begin in several ways, or stand in other scripts."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable, help="the Python that has llama-cpp-python and gguf")
+    parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--add-mark", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.write:
+        write_gguf(options.write, add_mark=options.add_mark)
+        return
+    texts = sentences(options.sentences)
+    with tempfile.TemporaryDirectory() as folder:
+        for add_mark in (False, True):
+            file = Path(folder) / f"wug-causal-{'marked' if add_mark else 'bare'}.gguf"
+            more = ["--add-mark"] if add_mark else []
+            subprocess.run([options.python, __file__, "--write", str(file), *more], check=True)
+            for precise in (True, False):
+                with serving(options.python, file, precise=precise) as address:
+                    print(f"keys and values kept in {'float32' if precise else 'float16, the default'}:")
+                    compare(address, texts, add_mark=add_mark)
+
+
+def compare(address: str, texts: Sequence[str], *, add_mark: bool) -> None:
+    """Print how far the server is from the model itself, in each way of asking that makes sense."""
+    server = "a server that adds a start mark" if add_mark else "a server that adds none"
+    for given in ({}, {"bos": MARK}):
+        name = f"{server}, {'wug sends one' if given else 'wug sends none'}"
+        marked = add_mark or bool(given)
+        print(f"{name}: {verdict(address, texts, given, {} if marked else {'bos': 'no'})}", flush=True)
+
+
+def verdict(address: str, texts: Sequence[str], given: dict[str, str], causal: dict[str, str]) -> str:
+    """What one way of asking gives, in words."""
+    from wug.errors import WugError
+    from wug.runs.opening import open_model
+    from wug.types import Request
+
+    try:
+        model = open_model(f"endpoint:{address}", given)
+    except WugError as error:
+        return f"refused. {error}"
+    same = open_model(f"causal:{MODEL}", causal)
+    tokens = compared = 0
+    largest = 0.0
+    refused: list[str] = []
+    for text, expected in zip(texts, same.score([Request(text) for text in texts]), strict=True):  # type: ignore[union-attr]
+        try:
+            (found,) = model.score([Request(text)])  # type: ignore[union-attr]
+        except WugError as error:
+            refused.append(str(error))
+            continue
+        compared += 1
+        if found.starts != expected.starts:
+            return f"DIFFERENT PLACES in {text!r}: {found.starts} and {expected.starts}"
+        for place, (left, right) in enumerate(zip(found.logprobs, expected.logprobs, strict=True)):
+            unscored = model.options.get("first_word") == "unscored" and not place
+            if (left is None) != (right is None or unscored):
+                return f"DIFFERENT in {text!r}: {left} and {right}"
+            if left is not None and right is not None:
+                tokens, largest = tokens + 1, max(largest, abs(left - right))
+    lines = "".join(f"\n    {reason}" for reason in refused)
+    return (
+        f"{compared} of {len(texts)} sentences, {tokens:,} tokens, {model.options}, largest difference "
+        f"{largest:.2e} nats; {len(refused)} refused{lines}"
+    )
+
+
+def sentences(count: int) -> list[str]:
+    """Unusual sentences first, then those of the built-in minimal pairs, every fourth with something unusual in it."""
+    plain: list[str] = []
+    for file in sorted((ROOT / "src" / "wug" / "assets" / "suites" / "pairs").glob("*.tab")):
+        with file.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines, delimiter="\t"):
+                plain += [row["sent"], row["sent_alt"]]
+    plain = list(dict.fromkeys(plain))
+    wanted = count - len(UNUSUAL)
+    spread = [plain[place * len(plain) // wanted] for place in range(wanted)]
+    for place in range(0, wanted, 4):
+        spread[place] = spread[place].removesuffix(".") + f" {ADDED[place // 4 % len(ADDED)]}."
+    return [*UNUSUAL, *spread]
+
+
+@contextmanager
+def serving(python: str, file: Path, *, precise: bool) -> Iterator[str]:
+    """A llama-cpp-python server on this machine, gone at the end."""
+    command = [python, "-m", "llama_cpp.server", "--model", str(file), "--port", str(PORT)]
+    command += ["--logits_all", "true", "--n_ctx", "512", "--n_threads", "2", "--verbose", "false"]
+    if precise:
+        command += ["--type_k", "0", "--type_v", "0"]  # keys and values are kept in float16 otherwise
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{PORT}/v1"
+    try:
+        for _ in range(600):
+            if server.poll() is not None:
+                raise SystemExit(f"the server ended at once, status {server.returncode}: {' '.join(command)}")
+            try:
+                urllib.request.urlopen(f"{address}/models").close()
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def write_gguf(target: Path, *, add_mark: bool) -> None:
+    """The built-in causal model as a GGUF file, its numbers as float32."""
+    import gguf
+    import numpy
+    from safetensors.numpy import load_file
+
+    config = json.loads((MODEL / "config.json").read_text(encoding="utf-8"))
+    tokenizer = json.loads((MODEL / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    heads = config["num_attention_heads"]
+    writer = gguf.GGUFWriter(str(target), "llama")
+    writer.add_name("wug-causal")
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(config["num_key_value_heads"])
+    writer.add_rope_dimension_count(config["head_dim"])
+    writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    writer.add_vocab_size(config["vocab_size"])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    vocabulary = sorted(tokenizer["vocab"], key=tokenizer["vocab"].__getitem__)
+    kinds = [gguf.TokenType.CONTROL if token == MARK else gguf.TokenType.NORMAL for token in vocabulary]
+    writer.add_token_list(vocabulary)
+    writer.add_token_types(kinds)
+    writer.add_token_merges([" ".join(pair) for pair in tokenizer["merges"]])
+    writer.add_bos_token_id(config["bos_token_id"])
+    writer.add_eos_token_id(config["eos_token_id"])
+    writer.add_add_bos_token(add_mark)
+    for name, values in load_file(MODEL / "model.safetensors").items():
+        array: Any = values.astype(numpy.float32)
+        if name.endswith(("q_proj.weight", "k_proj.weight")):
+            # llama.cpp rotates neighbouring numbers, transformers the two halves of a head.
+            size = array.shape[0]
+            array = array.reshape(heads, 2, size // heads // 2, -1).swapaxes(1, 2).reshape(array.shape)
+        writer.add_tensor(_tensor_name(name), array)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _tensor_name(name: str) -> str:
+    """What llama.cpp calls a tensor of a Llama."""
+    parts = {
+        "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+        "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+        "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+        "model.embed_tokens": "token_embd", "model.norm": "output_norm", "model.layers": "blk",
+    }  # fmt: skip
+    for theirs, ours in parts.items():
+        name = name.replace(theirs, ours)
+    return name
+
+
+if __name__ == "__main__":
+    main()

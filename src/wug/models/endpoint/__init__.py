@@ -1,0 +1,88 @@
+"""OpenAI-compatible completions servers (vLLM, SGLang, …): `endpoint:http://localhost:8000/v1?model=NAME`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from wug.errors import InputError, MissingExtra
+from wug.models._settings import choice, seconds, whole
+from wug.models._spec import ModelSpec
+
+if TYPE_CHECKING:
+    from wug.models.endpoint.generator import EndpointGenerator
+    from wug.models.endpoint.scorer import EndpointScorer
+
+ANSWERS = "scores"
+"""Or text, with mode=generate."""
+OPTIONS: Mapping[str, str] = {
+    "model": "what the server calls the model; may be left out where it has one alone",
+    "mode": "score (default), or generate for suites that ask for text",
+    "key": "the environment variable that has the key; by default OPENAI_API_KEY, where it is set",
+    "bos": "a start mark to put before every text, such as <|endoftext|>; by default what the server does",
+    "concurrency": "questions under way at once; default 16",
+    "timeout": "seconds that a whole answer may take, from the question to its last byte; default 120",
+    "retries": "further tries where the server is busy or away; default 6",
+    "dtype": "the server's number format, for the signature: it cannot be asked for it. "
+    "Any but float32 lets its answers differ more from one another when they are checked",
+    "id": "a version of your own, for a server that changes without its model's name changing",
+    "template": "with mode=generate, the prompt, as for prompt: models. Default: {source} ->",
+    "examples": "with mode=generate, a file of examples to begin every prompt with, source<TAB>answer a line",
+    "stop": r"with mode=generate, what ends an answer; default \n",
+    "max_length": "with mode=generate, tokens of an answer at most; by default 4 for each letter of its source, "
+    "128 at least, 1024 at most",
+}
+GENERATING = ("template", "examples", "stop", "max_length")
+
+
+def load(spec: ModelSpec) -> EndpointScorer | EndpointGenerator:
+    """The model at the address that `spec` has, after questions to see whether it answers as needed."""
+    spec = _taken_apart(spec)
+    options = spec.checked(OPTIONS)
+    generates = choice(options, "mode", ("score", "generate")) == "generate"
+    for name in ("bos",) if generates else GENERATING:
+        if name in options:
+            raise InputError(f"option {name} is of no use {'with' if generates else 'without'} mode=generate")
+    retries = options.get("retries", "6")
+    if not retries.isascii() or not retries.isdigit() or len(retries) > 4:
+        raise InputError(f"option retries={retries!r}: write a whole number")
+    try:
+        import httpx  # noqa: F401
+    except ImportError:
+        raise MissingExtra("an endpoint model", "endpoint") from None
+    from wug.models.endpoint.client import Address, Client
+    from wug.models.endpoint.generator import EndpointGenerator
+    from wug.models.endpoint.scorer import EndpointScorer
+    from wug.models.endpoint.server import find_model
+
+    threads = whole(options, "concurrency") or 16
+    client = Client(
+        Address.of(spec.name),
+        key=_key(options.get("key")),
+        timeout=seconds(options, "timeout") or 120.0,
+        retries=int(retries),
+        threads=threads,
+    )
+    server = find_model(client, options.get("model"), threads)
+    return EndpointGenerator(server, spec) if generates else EndpointScorer(server, spec)
+
+
+def _taken_apart(spec: ModelSpec) -> ModelSpec:
+    """The spec with the options that stand in the address; those of -M win."""
+    name, _, query = spec.name.partition("?")
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    return replace(spec, name=name, options={**given, **spec.options})
+
+
+def _key(variable: str | None) -> str | None:
+    """The key from the environment. It is never an option itself: the command line is kept with the run."""
+    name = "OPENAI_API_KEY" if variable is None else variable
+    found = (os.environ.get(name) or "").strip() if name.isidentifier() else ""
+    if not found and variable is not None:
+        raise InputError("option key: there is no environment variable of that name. Name the variable, not the key")
+    if not found.isascii() or not found.isprintable():
+        raise InputError(f"what the environment variable {name} has is no key: it cannot be sent")
+    return found or None
