@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wug.errors import MissingExtra, StoreError, WugError
 from wug.web.safety import TooLarge
-from wug.web.site import Forbidden, Site
+from wug.web.site import Forbidden, Site, wants_json
 
 
 class Caught:
@@ -59,15 +59,6 @@ def handlers(site: Site) -> Mapping[Any, Any]:
     return {WugError: known, HTTPException: http}
 
 
-def wants_json(request: Request) -> bool:
-    """Whether the answer is for a program."""
-    return (
-        request.url.path.endswith(".json")
-        or "x-wug-token" in request.headers
-        or request.headers.get("accept", "").startswith("application/json")
-    )
-
-
 def _status(error: Exception) -> int:
     match error:
         case Forbidden():
@@ -81,7 +72,7 @@ def _status(error: Exception) -> int:
 
 
 def _answer(site: Site, request: Request, status: int, text: str) -> Response:
-    if wants_json(request):
+    if wants_json(request.url.path, request.headers):
         return JSONResponse({"error": text}, status_code=status)
     title = _TITLES.get(status, "This did not work")
     return site.page(request, "failure.html", status=status, title=title, text=text)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -46,8 +47,10 @@ class Site:
     """The only folders that may be read and written; the first is where relative names begin."""
     models: tuple[str, ...] = ()
     """The models that may be asked: built-in ones, and those the user gave."""
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     """What a page must show with every write; new with every start."""
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    """What a browser must show to be let in at all: in the printed address, then in a cookie."""
     hosts: frozenset[str] = LOOPBACK
     """The names under which the site may be asked for."""
     any_address: bool = False
@@ -85,6 +88,13 @@ class Site:
             there = ", ".join(map(str, self.folders)) or "none"
             raise Forbidden(f"{name!r} is outside the folders that this page may use ({there}). Choose: --folder")
         return next((path for path in found if path.exists()), found[0])
+
+
+def wants_json(path: str, headers: Headers) -> bool:
+    """Whether the answer to a request is for a program."""
+    return (
+        path.endswith(".json") or "x-wug-token" in headers or headers.get("accept", "").startswith("application/json")
+    )
 
 
 @functools.cache
