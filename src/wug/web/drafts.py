@@ -132,5 +132,5 @@ def _read(path: Path) -> Draft:
         if not isinstance(document, dict):
             raise TypeError("no suite in it")
         return Draft(path.stem, int(fields["revision"]), int(fields["changed"]), document, str(fields["origin"]))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"this draft is damaged: {error}", file=path) from None

@@ -14,10 +14,11 @@ from html import escape
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from wug.errors import InputError
+from wug.web.rendering import Json
 from wug.web.site import Site, wants_json
 
 FIELD = "token"
@@ -112,7 +113,7 @@ def _let_in(address: str, headers: Headers, site: Site) -> Response:
 def _turned_away(address: str, scope: Scope, headers: Headers) -> Response:
     reason = {"x-wug-reason": "secret"}
     if wants_json(scope["path"], headers):
-        return JSONResponse({"error": _PRIVATE}, status_code=403, headers=reason)
+        return Json({"error": _PRIVATE}, status_code=403, headers=reason)
     words = f"<h1>This page is private</h1>\n<p>{escape(_PRIVATE)}</p>\n{_HOW}"
     if headers.get("sec-fetch-site") in ELSEWHERE:
         words += f'\n<p>You came by a link from another place. <a href="{escape(address)}">Open this page</a></p>'

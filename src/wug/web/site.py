@@ -74,20 +74,26 @@ class Site:
             navigation=navigation(),
             **context,
         )
-        return HTMLResponse(text, status_code=status)
+        return HTMLResponse(rendering.visible(text), status_code=status)
 
     def inside(self, name: str) -> Path:
         """The file or folder that a user names, or Forbidden where it is outside the chosen folders."""
+        shown = repr(name if len(name) <= 80 else f"{name[:80]}…")
         if not name or "\0" in name:
-            raise Forbidden(f"{name!r} is no name of a file")
-        given = Path(name).expanduser()
-        roots = [folder.resolve() for folder in self.folders]
-        tried = [given] if given.is_absolute() else [root / given for root in roots]
-        found = [path for one in tried if any((path := one.resolve()).is_relative_to(root) for root in roots)]
+            raise Forbidden(f"{shown} is no name of a file")
+        try:
+            given = Path(name).expanduser()
+            roots = [folder.resolve() for folder in self.folders]
+            tried = [given] if given.is_absolute() else [root / given for root in roots]
+            found = [path for one in tried if any((path := one.resolve()).is_relative_to(root) for root in roots)]
+            there = next((path for path in found if path.exists()), None)
+        except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, half a character, `~nobody`
+            why = error.strerror if isinstance(error, OSError) else "no path can be made of it"
+            raise InputError(f"{shown} cannot be the name of a file: {why}") from None
         if not found:
-            there = ", ".join(map(str, self.folders)) or "none"
-            raise Forbidden(f"{name!r} is outside the folders that this page may use ({there}). Choose: --folder")
-        return next((path for path in found if path.exists()), found[0])
+            folders = ", ".join(map(str, self.folders)) or "none"
+            raise Forbidden(f"{shown} is outside the folders that this page may use ({folders}). Choose: --folder")
+        return there or found[0]
 
 
 def wants_json(path: str, headers: Headers) -> bool:
@@ -115,5 +121,6 @@ def address(path: str, given: Mapping[str, Any]) -> str:
     """A path with its query; what is None or empty is left out."""
     from urllib.parse import urlencode
 
-    query = urlencode([(key, value) for key, value in given.items() if value not in (None, "")])
+    kept = [(key, value) for key, value in given.items() if value not in (None, "")]
+    query = urlencode(kept, errors="replace")
     return f"{path}?{query}" if query else path
