@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -49,6 +50,9 @@ class Caught:
             if started and isinstance(error.__cause__, EXPECTED):
                 # The rest of a long answer cannot be made: it stays unfinished, which the other side can tell.
                 _log.warning("%s was broken off: %s", scope.get("path"), _said(error.__cause__))
+                return
+            if not started and (damage := await run_in_threadpool(self.site.shelf.damage)):
+                await _answer(self.site, Request(scope), 404, damage)(scope, receive, send)
                 return
             _log.error("%s failed", scope.get("path"), exc_info=error)
             if started or scope["type"] != "http":

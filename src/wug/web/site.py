@@ -57,9 +57,12 @@ class Site:
     """Whether it may be asked for by any numeric address: the user bound it to all of them."""
     shelf: Shelf = field(init=False)
     """The runs, to read page by page without getting in a writer's way."""
+    opened: tuple[int, int] = field(init=False)
+    """Which file `store` has open."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shelf", Shelf(self.store.path))
+        object.__setattr__(self, "opened", self.shelf.identity())
 
     def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
         """A template as the answer to a request; it extends `base.html`."""
