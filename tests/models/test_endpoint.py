@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import tiny
 from command_line import refused, wug
+from patience import PATIENCE
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import _endpoint_http as http
 from wug.models import endpoint
@@ -328,7 +329,7 @@ def test_an_answer_that_takes_too_long_is_asked_for_again() -> None:
     def answer(body: dict[str, Any]) -> Any:
         if body["prompt"] == "x" and late:
             late.pop()
-            enough.wait(20)
+            enough.wait(PATIENCE)
         return openai(body)
 
     with serving(answer) as server:

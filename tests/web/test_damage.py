@@ -225,7 +225,7 @@ def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(
     start = client.get("/editor")
     assert start.status_code == 200
     assert "half �" in start.text
-    assert "n�.json" in start.text
+    assert "n�.json <small>its name is not UTF-8" in start.text
     assert client.get(f"/editor/{made.id}").status_code == 200
     # The page gets it as it is, to be mended; no file can be made of it.
     assert client.get(f"/editor/{made.id}/draft.json").json()["document"]["meta"]["name"] == HALF

@@ -274,7 +274,9 @@ class Shelf:
     def _each(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
         """Rows as they come; a fault may show at any of them."""
         try:
-            yield from self._connection().execute(sql, values)
+            found = self._connection().execute(sql, values)
+            while (row := found.fetchone()) is not None:
+                yield row
         except (sqlite3.Error, OverflowError) as error:
             raise StoreError(f"the run store {self.path} cannot be read: {error}") from None
 

@@ -38,6 +38,7 @@ def environment() -> Environment:
     made.filters["named"] = named
     made.globals["verdict"] = verdict
     made.tests["nested"] = lambda value: isinstance(value, Mapping)
+    made.tests["whole"] = lambda text: visible(text) == text
     made.tests["listed"] = lambda value: isinstance(value, list | tuple)
     return made
 

@@ -113,7 +113,7 @@ def fit_name(name: str) -> str:
 def as_text(document: Mapping[str, Any], ending: str) -> str:
     """A suite as the text of a .json, .csv or .tsv file."""
     if ending == ".json":
-        return _writable(syntaxgym.json_text(document))
+        return syntaxgym.json_text(document)
     # A table has no place for predictions and meta, so their faults do not matter.
     bare = {**document, "predictions": [], "meta": {"name": "suite"}}
     with as_file(bare) as path:
@@ -149,15 +149,6 @@ def save(document: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
     except BaseException:
         path.unlink(missing_ok=True)  # empty, and ours
         raise
-
-
-def _writable(text: str) -> str:
-    """The text, or an error where a file cannot hold it."""
-    half = re.search("[\ud800-\udfff]", text)
-    if half:
-        near = text[max(0, half.start() - 30) : half.end()]
-        raise InputError(f"the suite holds half a character, behind {near!r}: write it again")
-    return text
 
 
 def _begun(rows: Mapping[str, list[str]], regions: list[str], predictions: list[str]) -> Document:
