@@ -146,7 +146,7 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
     page.wait_for_selector("#kept.alone")
     served.start(new_site())
     page.wait_for_selector("#kept.bad")
-    assert "Open the address that it printed" in page.inner_text("#kept")
+    assert "Open the address that wug view printed" in page.inner_text("#kept")
     page.context.new_page().goto(served.entrance)  # as wug view does by itself
     kept_(page)
     page.reload()

@@ -42,7 +42,7 @@ def test_nothing_is_given_out_without_the_secret(stranger: TestClient, site: Sit
     answer = stranger.get(path)
     assert answer.status_code == 403
     assert answer.headers["x-wug-reason"] == "secret"
-    assert "Open the address that it printed" in answer.text
+    assert "Open the address that wug view printed" in answer.text
     assert site.secret not in str(answer.headers) + answer.text
     assert site.token not in answer.text
     assert "set-cookie" not in answer.headers

@@ -137,13 +137,10 @@ def _page(title: str, words: str, *, status: int = 200, leads_to: str = "") -> H
 
 
 _PRIVATE = (
-    "Only whoever started wug view may look at it. Open the address that it printed in its terminal, with all that "
-    "stands behind “?token=”; it is a new one with every start."
+    "Only the person who started wug view can see it. Open the address that wug view printed in its terminal, with the "
+    "part after “?token=”. The address changes each time wug view starts."
 )
-_HOW = (
-    "<p>This browser then stays let in until wug view ends. Other windows of it that were open before go on by "
-    "themselves.</p>"
-)
+_HOW = "<p>After that, this browser is let in until wug view ends, and pages of it that are still open work again.</p>"
 _STYLE = (
     "body{font:1rem/1.55 system-ui,sans-serif;margin:0;color:#1b1b1b;background:#fbfbfa}"
     "main{max-width:36rem;margin:14vh auto;padding:1.4rem 1.6rem;background:#fff;border:1px solid #ddd;"
