@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from starlette.testclient import TestClient
@@ -21,6 +23,16 @@ def client_of(site: Site, address: str = OWN) -> TestClient:
     """A client in this process that the site lets in."""
     shown = {"authorization": f"Bearer {site.secret}"}
     return TestClient(create(site), base_url=address, headers=shown, raise_server_exceptions=False)
+
+
+def full_disk(monkeypatch: Any) -> None:
+    """Lead every file that is written whole to /dev/full, as on a disk without room."""
+
+    def fdopen(handle: int, *given: Any, **more: Any) -> Any:
+        os.close(handle)
+        return Path("/dev/full").open(*given, **more)
+
+    monkeypatch.setattr("wug.files.os.fdopen", fdopen)
 
 
 @dataclass

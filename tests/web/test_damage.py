@@ -13,7 +13,7 @@ from typing import Any
 
 import material
 import pytest
-from browsing import client_of
+from browsing import client_of, full_disk
 from starlette.testclient import TestClient
 
 from wug.runs.store import Store
@@ -244,24 +244,13 @@ def test_a_file_with_halves_of_characters_is_opened_with_marks_in_their_place(si
     assert "Halves of characters were replaced" in draft["origin"]
 
 
-class Full:
-    """A disk that was full: every file that is written leads to /dev/full."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fdopen(handle: int, *given: Any, **more: Any) -> Any:
-            os.close(handle)
-            return Path("/dev/full").open(*given, **more)
-
-        monkeypatch.setattr("wug.files.os.fdopen", fdopen)
-
-
 def test_without_room_a_draft_stays_as_it_was_and_the_page_is_told(
     site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = {"x-wug-token": site.token}
     made = client.post("/editor/new.json", json={"from": "2x2"}, headers=shown).json()["address"]
     before = client.get(f"{made}/draft.json").json()
-    Full(monkeypatch)
+    full_disk(monkeypatch)
     document = {**before["document"], "meta": {"name": "new"}}
     answer = client.put(f"{made}/draft.json", json={"document": document, "changed": 2, "seen": 1}, headers=shown)
     assert answer.status_code == 400
@@ -278,7 +267,7 @@ def test_without_room_a_saved_file_stays_as_it_was_and_none_is_left_behind(
     made = client.post("/editor/new.json", json={"from": "2x2"}, headers=shown).json()["address"]
     if overwrite:
         (site.folders[0] / "a.json").write_text("what was there")
-    Full(monkeypatch)
+    full_disk(monkeypatch)
     answer = client.post(f"{made}/save.json", json={"name": "a.json", "overwrite": overwrite,
                                                    "folder": str(site.folders[0])}, headers=shown)  # fmt: skip
     assert answer.status_code == 400

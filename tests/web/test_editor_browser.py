@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 from asking import ended, shared
+from browsing import full_disk
 from playwright.sync_api import expect
 
 from command_line import wug
 from reference import reference
+from wug.errors import InputError
 from wug.runs.store import Store
 from wug.web.scoring import score_texts, scoring
 from wug.web.site import Site
@@ -474,6 +476,45 @@ def test_saving_asks_before_it_writes_over_a_file(begin: Callable[..., Any], sit
     assert len(questions) == 2
     assert "Write over it?" in questions[0]
     assert json.loads(target.read_text())["meta"]["name"] == "saved"
+
+
+def test_without_room_for_drafts_what_is_on_the_page_can_still_be_saved(
+    begin: Callable[..., Any], site: Site, recorder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = begin()
+    page.fill("#meta-name", "before")
+    kept_(page)
+    recorder.expected.append("400")
+
+    def full(path: Path, text: str, *, private: bool) -> None:
+        raise InputError("cannot be written: No space left on device", file=path)
+
+    monkeypatch.setattr("wug.web.drafts.write_text", full)
+    page.fill("#meta-name", "after")
+    page.wait_for_selector("#kept.bad")
+    assert "No space left on device" in page.inner_text("#kept")
+    page.click("#download-json")
+    page.wait_for_selector("#notices .bad")
+    assert "Not kept on the server" in page.inner_text("#notices")  # rather than the version of before
+    page.keyboard.press("Control+s")
+    page.click("#save-go")
+    page.wait_for_selector("#notices .good")
+    assert json.loads((site.folders[0] / "after.json").read_text())["meta"]["name"] == "after"
+
+
+def test_without_room_nothing_is_saved_and_the_dialog_says_so(
+    begin: Callable[..., Any], site: Site, recorder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = begin()
+    page.fill("#meta-name", "saved")
+    kept_(page)
+    recorder.expected.append("400")
+    full_disk(monkeypatch)
+    page.keyboard.press("Control+s")
+    page.click("#save-go")
+    page.wait_for_selector("#save-error:not([hidden])")
+    assert "saved.json: cannot be written: No space left on device" in page.inner_text("#save-error")
+    assert list(site.folders[0].iterdir()) == []
 
 
 def test_a_file_from_the_disk_is_opened_and_a_bad_one_is_told(page: Any, recorder: Any, tmp_path: Path) -> None:

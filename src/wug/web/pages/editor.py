@@ -105,7 +105,7 @@ def routes(site: Site) -> list[BaseRoute]:
         return Response(text, media_type=KINDS[ending], headers={"content-disposition": named})
 
     def save(request: Request, given: dict[str, Any]) -> Any:
-        draft = _draft(drafts, request)
+        document = _document(given) if "document" in given else _draft(drafts, request).document
         folder, name = str(given.get("folder", "")), str(given.get("name", "")).strip()
         if not name or name.startswith("/"):
             raise InputError("Give the file a name, such as my_suite.json")
@@ -114,7 +114,7 @@ def routes(site: Site) -> list[BaseRoute]:
             raise InputError("is a folder, not a file", file=path)
         path = path if path.suffix else site.inside(f"{path}.json")
         try:
-            suite_files.save(draft.document, path, overwrite=given.get("overwrite") is True)
+            suite_files.save(document, path, overwrite=given.get("overwrite") is True)
         except suite_files.Exists as error:
             return Json({"error": str(error), "path": str(path)}, status_code=409)
         return {"path": str(path)}
