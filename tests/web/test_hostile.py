@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import socket
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import material
 import pytest
+from browsing import Served
 from starlette.testclient import TestClient
 
+from patience import PATIENCE
 from wug.web.site import Site
 
 DIGITS = "9" * 5000
@@ -231,3 +236,37 @@ def test_a_suite_is_saved_inside_the_folder_or_not_at_all(send: Callable[..., An
     assert answer.status_code == expected, answer.text
     after = {path for path in site.folders[0].parent.rglob("*") if site.folders[0] not in path.parents}
     assert before == after
+
+
+RAW = (
+    b"\x00\xff\xfe garbage\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.0\r\n\r\n",
+    b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"GET /%zz%ff%00 HTTP/1.1\r\n@\r\n", b"GET foo HTTP/1.1\r\n@\r\n",
+    b"GET http://evil.example/ HTTP/1.1\r\n@\r\n", b"GET / HTTP/1.1\r\n@Origin: http://[\r\n\r\n",
+    b"POST /editor/new.json HTTP/1.1\r\n@Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    b"POST /editor/new.json HTTP/1.1\r\n@Content-Length: -1\r\n\r\n",
+    b"POST /editor/new.json HTTP/1.1\r\n@Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"POST /editor/new.json HTTP/1.1\r\n@Content-Length: 100\r\n\r\n{",
+    b"POST /editor/upload.json HTTP/1.1\r\n@Content-Length: 100\r\n\r\n{",
+    b"GET / HTTP/1.1\r\n@X: " + b"a" * 200_000 + b"\r\n\r\n",
+    b"GET /result/1/items.csv HTTP/1.1\r\n@\r\n", b"GET /result/" + b"9" * 5000 + b" HTTP/1.1\r\n@\r\n",
+)  # fmt: skip
+"""What no browser sends; `@` stands for the headers of one that is let in."""
+
+
+def test_what_is_no_request_and_who_leaves_in_the_middle_of_one_do_no_harm(served: Served) -> None:
+    material.keep(served.site.store, material.pairs(items=60))
+    known = (
+        f"Host: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.site.secret}\r\n"
+        f"X-Wug-Token: {served.site.token}\r\n"
+    )
+    for data in RAW:
+        for stays in (True, False):
+            line = socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE)
+            with line, contextlib.suppress(ConnectionError):  # the server may hang up first
+                line.sendall(data.replace(b"@", known.encode()))
+                line.shutdown(socket.SHUT_WR)
+                answer = line.recv(100) if stays else b""
+                assert not answer or answer.split()[1] in (b"200", b"400", b"403", b"404", b"413"), answer
+    shown = {"authorization": f"Bearer {served.site.secret}"}
+    assert httpx.get(f"{served.address}/runs.csv", headers=shown, timeout=PATIENCE).status_code == 200
