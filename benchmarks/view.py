@@ -10,6 +10,8 @@ address after the start, `then` the median of ten more.
 from __future__ import annotations
 
 import argparse
+import os
+import secrets
 import statistics
 import subprocess
 import sys
@@ -78,7 +80,8 @@ def make(path: Path) -> None:
 
 def fetch(address: str) -> tuple[float, int]:
     start = time.perf_counter()
-    with urllib.request.urlopen(address) as answer:
+    shown = {"Authorization": f"Bearer {os.environ['WUG_VIEW_TOKEN']}"}
+    with urllib.request.urlopen(urllib.request.Request(address, headers=shown)) as answer:
         size = len(answer.read())
     return time.perf_counter() - start, size
 
@@ -90,11 +93,12 @@ def memory(process: int) -> int:
 
 
 def measure(db: Path, folder: Path) -> None:
+    os.environ["WUG_VIEW_TOKEN"] = secrets.token_urlsafe(24)
     start = [sys.executable, "-c", "from wug.cli.main import main; main()"]
     command = [*start, *("view", "--no-open", "--port", "0", "--db", str(db), "--cache", str(folder / "answers.db"))]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
-    own = server.stdout.readline().split()[-1].rstrip("/")
+    own = server.stdout.readline().split()[-1].partition("/?")[0]
     last = last_result(db)
     pages = {
         "first page: runs by suites": "/",

@@ -26,6 +26,7 @@ from wug.runs.cache import Cache
 from wug.runs.keeping import run_kept
 from wug.runs.opening import open_model, open_suites
 from wug.runs.store import Store
+from wug.web import entrance
 from wug.web.app import create
 from wug.web.site import Site
 
@@ -122,7 +123,7 @@ def shots(site: Site) -> list[Shot]:
     return [shot for shot in found if "/result/0" not in shot.path]
 
 
-def take(address: str, wanted: Sequence[Shot], folder: Path) -> None:
+def take(site: Site, address: str, wanted: Sequence[Shot], folder: Path) -> None:
     """A picture of every page."""
     from playwright.sync_api import sync_playwright
 
@@ -137,6 +138,7 @@ def take(address: str, wanted: Sequence[Shot], folder: Path) -> None:
                 viewport={"width": shot.width, "height": shot.height}, color_scheme=shot.scheme, reduced_motion="reduce"
             )
             page = context.new_page()
+            page.goto(entrance.with_secret(address + "/", site))
             page.goto(address + shot.path)
             page.wait_for_load_state("networkidle")
             if shot.name == "editor":
@@ -176,7 +178,7 @@ def main() -> None:
         site = Site(store=store, cache=Path("answers.db"), folders=(Path(),), models=("wug-causal", "wug-lstm"))
         wanted = [shot for shot in shots(site) if given.only in shot.name]
         with served(site) as address:
-            take(address, wanted, folder if given.folder else HERE / "images")
+            take(site, address, wanted, folder if given.folder else HERE / "images")
 
 
 if __name__ == "__main__":

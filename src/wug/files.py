@@ -73,17 +73,22 @@ def checksum(*parts: bytes | str) -> str:
     return digest.hexdigest()
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all: a reader never sees half of it."""
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a file whole or not at all: a reader never sees half of it.
+
+    A private one is readable by its owner alone, and so is the folder where that has to be made.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+        # The name is cut, so that one that just fits stays so with what is added.
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
                 out.write(text)
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
+            if not private:
+                umask = os.umask(0)
+                os.umask(umask)
+                Path(name).chmod(0o666 & ~umask)
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny_seq2seq
+from patience import PATIENCE
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import command
 from wug.models._spec import ModelSpec, parse
@@ -212,7 +213,7 @@ for line in sys.stdin:
         time.sleep(600)
     print(line.strip())
 """
-    model = load(write(program), timeout="60")
+    model = load(write(program), timeout=str(PATIENCE))
     assert isinstance(model, FilterCommand)
     model.generate(["a"])
     assert model._filter is not None

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import tiny
 from answers import noticed, texts
 from command_line import refused, wug
+from patience import PATIENCE
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import endpoint
 from wug.models._places import PART
@@ -479,7 +480,7 @@ def test_an_answer_that_takes_too_long_is_asked_for_again() -> None:
     def answer(body: dict[str, Any]) -> Any:
         if late:
             late.pop()
-            enough.wait(60)
+            enough.wait(PATIENCE)
         return {"ok": True}
 
     with serving(answer) as server:

@@ -158,7 +158,7 @@ def test_a_run_whose_process_was_killed_is_told_as_interrupted(store: Store, she
 
 def test_a_look_cannot_write(shelf: Shelf) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
-        shelf._run("DELETE FROM runs", ())
+        shelf._all("DELETE FROM runs")
 
 
 def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 import tiny
 from answers import texts
 from command_line import refused, wug
+from patience import PATIENCE
 from wug.errors import ModelError
 from wug.runs.opening import open_model
 from wug.runs.ray import Copy, Crew, Described, Said, spread
@@ -155,7 +156,7 @@ def test_an_interrupt_ends_the_run_and_its_cluster(ray: Any, tmp_path: Path) -> 
     while not started.exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, errors
     assert "run the same command to resume" in errors
     assert "Traceback" not in errors

@@ -8,10 +8,8 @@ import os
 import select
 from pathlib import Path
 
+from patience import PATIENCE
 from wug.web.scoring import Job, Scoring
-
-PATIENCE = 30
-"""Seconds after which a test fails instead of waiting on."""
 
 
 @functools.cache

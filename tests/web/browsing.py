@@ -1,13 +1,38 @@
-"""A site that answers on a port, and an eye on what a browser does with it."""
+"""A site that answers, in this process or on a port, and an eye on what a browser does with it."""
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from starlette.testclient import TestClient
+
+from patience import PATIENCE
+from wug.web import entrance
 from wug.web.app import create
 from wug.web.site import Site
+
+OWN = "http://127.0.0.1:8000"
+
+
+def client_of(site: Site, address: str = OWN) -> TestClient:
+    """A client in this process that the site lets in."""
+    shown = {"authorization": f"Bearer {site.secret}"}
+    return TestClient(create(site), base_url=address, headers=shown, raise_server_exceptions=False)
+
+
+def full_disk(monkeypatch: Any) -> None:
+    """Lead every file that is written whole to /dev/full, as on a disk without room."""
+
+    def fdopen(handle: int, *given: Any, **more: Any) -> Any:
+        os.close(handle)
+        return Path("/dev/full").open(*given, **more)
+
+    monkeypatch.setattr("wug.files.os.fdopen", fdopen)
 
 
 @dataclass
@@ -24,6 +49,17 @@ class Served:
         """Without a slash at its end."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def entrance(self) -> str:
+        """The address that `wug view` would print."""
+        return entrance.with_secret(f"{self.address}/", self.site)
+
+    def let_in(self, context: Any) -> None:
+        """Give a browser the cookie that it would get at the entrance."""
+        context.add_cookies(
+            [{"name": f"wug-view-{self.port}", "value": self.site.secret, "url": self.address, "sameSite": "Strict"}]
+        )
+
     def start(self, site: Site | None = None) -> None:
         """Answer from now on; with another site, as after a restart."""
         import uvicorn
@@ -35,16 +71,16 @@ class Served:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()
-        for _ in range(1000):
-            if self._server.started:
-                return
+        until = time.monotonic() + PATIENCE
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > until:
+                raise RuntimeError("the server does not start")
             self._thread.join(0.02)
-        raise RuntimeError("the server does not start")
 
     def stop(self) -> None:
         """Answer no more."""
         self._server.should_exit = self._server.force_exit = True
-        self._thread.join(20)
+        self._thread.join(PATIENCE)
 
 
 @dataclass
@@ -73,5 +109,5 @@ class Recorder:
             self.errors.append(text)
 
     def _asked(self, url: str) -> None:
-        if not url.startswith((self.own, "data:", "blob:", "about:")):
+        if not url.startswith((self.own, "data:", "blob:", "about:", "file:")):
             self.foreign.append(url)

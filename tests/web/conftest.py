@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Recorder, Served
+from browsing import Recorder, Served, client_of
 from starlette.testclient import TestClient
 
+from patience import PATIENCE
 from wug.runs.store import Store
-from wug.web.app import create
 from wug.web.site import Site
 
 
@@ -34,8 +34,8 @@ def site(tmp_path: Path, kept: Path) -> Site:
 
 @pytest.fixture
 def client(site: Site) -> TestClient:
-    """A client of the site, in this process."""
-    return TestClient(create(site), base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+    """A client of the site, in this process, that is let in."""
+    return client_of(site)
 
 
 @pytest.fixture
@@ -62,12 +62,34 @@ def chromium() -> Iterator[Any]:
         if os.environ.get("WUG_BROWSER") == "required" or os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = play.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=1000 * PATIENCE
+        )
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def new_context(chromium: Any, served: Served) -> Iterator[Callable[..., Any]]:
+    """A function that makes a fresh profile of the browser, let in or not, whose addresses begin at the server."""
+    made: list[Any] = []
+
+    def make(*, let_in: bool = True, **options: Any) -> Any:
+        usual = {"base_url": served.address, "viewport": {"width": 1280, "height": 900}}
+        context = chromium.new_context(**{**usual, **options})
+        context.set_default_timeout(1000 * PATIENCE)
+        if let_in:
+            served.let_in(context)
+        made.append(context)
+        return context
+
+    yield make
+    for context in made:
+        context.close()
 
 
 @pytest.fixture
@@ -77,12 +99,9 @@ def recorder(served: Served) -> Recorder:
 
 
 @pytest.fixture
-def context(chromium: Any, served: Served) -> Iterator[Any]:
-    """A fresh profile of the browser, whose addresses begin at the server."""
-    made = chromium.new_context(base_url=served.address, viewport={"width": 1280, "height": 900})
-    made.set_default_timeout(15_000)
-    yield made
-    made.close()
+def context(new_context: Callable[..., Any]) -> Any:
+    """A fresh profile of the browser that is let in, whose addresses begin at the server."""
+    return new_context()
 
 
 @pytest.fixture
@@ -96,7 +115,7 @@ def page(context: Any, recorder: Recorder) -> Iterator[Any]:
 
 @pytest.fixture
 def new_site(site: Site) -> Callable[[], Site]:
-    """The same site after a restart: the same files, a new token."""
+    """The same site after a restart: the same files, a new token and a new secret."""
 
     def make() -> Site:
         return Site(store=Store(site.store.path), cache=site.cache, folders=site.folders, models=site.models)

@@ -123,19 +123,16 @@ def test_a_signature_is_copied(served: Served, context: Any, page: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_readable_on_a_phone(chromium: Any, served: Served, recorder: Any, scheme: Any) -> None:
+def test_pages_are_readable_on_a_phone(new_context: Any, served: Served, recorder: Any, scheme: Any) -> None:
     material.keep(served.site.store, *material.every())
-    context = chromium.new_context(
-        base_url=served.address, viewport={"width": 390, "height": 844}, color_scheme=scheme, has_touch=True
-    )
-    page = context.new_page()
+    phone = {"width": 390, "height": 844}
+    page = new_context(viewport=phone, color_scheme=scheme, has_touch=True).new_page()
     recorder.watch(page)
     for address in ("/", "/run/1", "/result/1", "/result/1/items", "/result/2/items", "/result/8/items", "/compare"):
         visit(page, address)
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 390, (address, wide)
     recorder.check()
-    context.close()
 
 
 def test_a_server_that_ended_is_told_and_the_page_stays(served: Served, page: Any, recorder: Any) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from pathlib import Path
 
@@ -63,6 +65,20 @@ def test_a_draft_that_was_lost_is_made_again(tmp_path: Path) -> None:
     drafts.remove(made.id)
     assert drafts.find(made.id) is None
     assert drafts.keep(made.id, other("b"), 2, seen=4).revision == 5
+
+
+def test_drafts_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        new = Drafts(tmp_path / "new")
+        made = new.new(SUITE, 1)
+        new.keep(made.id, other("b"), 2, seen=1)
+        (tmp_path / "old").mkdir()  # as an earlier version made it
+        Drafts(tmp_path / "old").new(SUITE, 1)
+    finally:
+        os.umask(before)
+    modes = {(path.suffix, stat.S_IMODE(path.stat().st_mode)) for path in tmp_path.rglob("*")}
+    assert modes == {("", 0o700), (".json", 0o600)}
 
 
 @pytest.mark.parametrize("id", ["../wug", "abc", "ABCDEFGHIJ", "aaaaaaaa/b", "a" * 40, "aaaaaaaa\n"])

@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 import pytest
 from asking import ended, shared
+from browsing import client_of
 from starlette.testclient import TestClient
 
 from reference import reference
 from wug.suites import syntaxgym
-from wug.web.app import create
 from wug.web.scoring import scoring
 from wug.web.site import Site
 
@@ -204,7 +204,7 @@ def test_the_table_that_is_downloaded_can_be_opened_again(
     document = suite(predictions=["no formula at all"])
     answer = ask("GET", f"{draft(document)}/suite.csv")
     headers = {"x-wug-token": site.token, "x-file-name": quote("agreement.csv")}
-    client = TestClient(create(site), base_url="http://127.0.0.1:8000")
+    client = client_of(site)
     address = client.post("/editor/upload.json", content=answer.content, headers=headers).json()["address"]
     found = client.get(f"{address}/draft.json").json()["document"]
     assert found["items"] == document["items"]
@@ -308,7 +308,7 @@ def test_scoring_asks_only_models_of_the_page(ask: Callable[..., Any], draft: Ca
 
 def test_a_draft_is_scored_and_its_run_shown(site: Site, tiny_causal: Callable[..., Path]) -> None:
     site = replace(site, models=(str(tiny_causal()),))
-    client = TestClient(create(site), base_url="http://127.0.0.1:8000")
+    client = client_of(site)
     headers = {"x-wug-token": site.token}
     address = client.post("/editor/new.json", json={"from": "2x2"}, headers=headers).json()["address"]
     document = client.get(f"{address}/draft.json").json()["document"]
@@ -333,7 +333,7 @@ def test_a_suite_with_faults_is_not_scored_but_told_why(
     site: Site, ask: Callable[..., Any], draft: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = replace(site, models=("some",))
-    client = TestClient(create(site), base_url="http://127.0.0.1:8000")
+    client = client_of(site)
     address = draft(suite(predictions=["(2;%match%) < (9;%match%)"]))
     answer = client.post(f"{address}/score.json", json={"model": "some"}, headers={"x-wug-token": site.token})
     assert answer.status_code == 400
@@ -351,7 +351,7 @@ def test_a_job_of_before_the_restart_says_so(ask: Callable[..., Any]) -> None:
 def test_every_published_suite_opens_and_is_saved_back_without_loss(site: Site) -> None:
     folder = reference("syntaxgym/suites")
     site = replace(site, folders=(folder, *site.folders))
-    client = TestClient(create(site), base_url="http://127.0.0.1:8000")
+    client = client_of(site)
     headers = {"x-wug-token": site.token}
     paths = sorted(folder.glob("*.json"))
     assert len(paths) == 34

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 from asking import ended, shared
+from browsing import full_disk
 from playwright.sync_api import expect
 
 from command_line import wug
 from reference import reference
+from wug.errors import InputError
 from wug.runs.store import Store
 from wug.web.scoring import score_texts, scoring
 from wug.web.site import Site
@@ -145,6 +147,9 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
     fill(page, "the girl", "sees", ".", "the girl", "see", ".")
     page.wait_for_selector("#kept.alone")
     served.start(new_site())
+    page.wait_for_selector("#kept.bad")
+    assert "Open the address that wug view printed" in page.inner_text("#kept")
+    page.context.new_page().goto(served.entrance)  # as wug view does by itself
     kept_(page)
     page.reload()
     ready(page)
@@ -178,13 +183,14 @@ def test_the_builtin_model_scores_the_design(
 ) -> None:
     served.stop()
     served.start(replace(new_site(), models=("wug-causal",)))
+    served.let_in(context)
     page = context.new_page()
     recorder.watch(page)
     page.goto("/editor")
     page.click('[data-from="2x2"]')
     ready(page).keyboard.type("design")
     page.click("#score")
-    page.wait_for_selector("#result:not([hidden]) #chart svg", timeout=60_000)
+    page.wait_for_selector("#result:not([hidden]) #chart svg")
     assert "wug-causal" in page.inner_text("#run-model")
     recorder.check()
 
@@ -345,11 +351,8 @@ def test_what_is_being_typed_into_a_cell_survives_too_and_is_one_step_to_undo(be
     assert page.is_disabled("#undo")
 
 
-def test_a_finger_writes_into_a_cell_with_one_tap(chromium: Any, served: Any, recorder: Any) -> None:
-    context = chromium.new_context(
-        base_url=served.address, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
-    )
-    page = context.new_page()
+def test_a_finger_writes_into_a_cell_with_one_tap(new_context: Any, recorder: Any) -> None:
+    page = new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True).new_page()
     recorder.watch(page)
     page.goto("/editor")
     page.tap('[data-from="2x2"]')
@@ -361,7 +364,6 @@ def test_a_finger_writes_into_a_cell_with_one_tap(chromium: Any, served: Any, re
     assert page.locator("#grid .item").count() == 2
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     recorder.check()
-    context.close()
 
 
 def test_a_problem_leads_to_its_cell(begin: Callable[..., Any]) -> None:
@@ -399,6 +401,7 @@ def test_what_the_browser_crashed_with_is_back_and_the_newer_version_wins(
     address = page.url
     page.goto("about:blank")
     served.start(new_site())
+    page.goto(served.entrance)
     page.goto(address)
     ready(page)
     assert page.input_value("#meta-name") == "only in the browser"
@@ -475,6 +478,45 @@ def test_saving_asks_before_it_writes_over_a_file(begin: Callable[..., Any], sit
     assert json.loads(target.read_text())["meta"]["name"] == "saved"
 
 
+def test_without_room_for_drafts_what_is_on_the_page_can_still_be_saved(
+    begin: Callable[..., Any], site: Site, recorder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = begin()
+    page.fill("#meta-name", "before")
+    kept_(page)
+    recorder.expected.append("400")
+
+    def full(path: Path, text: str, *, private: bool) -> None:
+        raise InputError("cannot be written: No space left on device", file=path)
+
+    monkeypatch.setattr("wug.web.drafts.write_text", full)
+    page.fill("#meta-name", "after")
+    page.wait_for_selector("#kept.bad")
+    assert "No space left on device" in page.inner_text("#kept")
+    page.click("#download-json")
+    page.wait_for_selector("#notices .bad")
+    assert "Not kept on the server" in page.inner_text("#notices")  # rather than the version of before
+    page.keyboard.press("Control+s")
+    page.click("#save-go")
+    page.wait_for_selector("#notices .good")
+    assert json.loads((site.folders[0] / "after.json").read_text())["meta"]["name"] == "after"
+
+
+def test_without_room_nothing_is_saved_and_the_dialog_says_so(
+    begin: Callable[..., Any], site: Site, recorder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = begin()
+    page.fill("#meta-name", "saved")
+    kept_(page)
+    recorder.expected.append("400")
+    full_disk(monkeypatch)
+    page.keyboard.press("Control+s")
+    page.click("#save-go")
+    page.wait_for_selector("#save-error:not([hidden])")
+    assert "saved.json: cannot be written: No space left on device" in page.inner_text("#save-error")
+    assert list(site.folders[0].iterdir()) == []
+
+
 def test_a_file_from_the_disk_is_opened_and_a_bad_one_is_told(page: Any, recorder: Any, tmp_path: Path) -> None:
     recorder.expected.append("400")
     bad = tmp_path / "bad.json"
@@ -532,10 +574,11 @@ def test_a_job_waits_for_its_turn_and_can_be_stopped(begin: Callable[..., Any], 
 
 
 def test_a_model_that_fails_is_one_clear_message(
-    begin: Callable[..., Any], served: Any, new_site: Callable[[], Site], recorder: Any, tmp_path: Path
+    begin: Callable[..., Any], served: Any, new_site: Callable[[], Site], context: Any, tmp_path: Path
 ) -> None:
     served.stop()
     served.start(replace(new_site(), models=(str(tmp_path / "nowhere"),)))
+    served.let_in(context)
     page = begin()
     page.fill("#meta-name", "x")
     page.click("#score")

@@ -223,16 +223,18 @@ def test_a_damaged_row_does_not_take_the_page_down(client: TestClient, site: Sit
     assert "66.7" in client.get("/").text
     assert "damaged" in client.get("/run/1").text
     assert client.get("/result/1").status_code == 404
-    assert "its row is damaged" in client.get("/result/1").text
-    assert client.get("/result/2/items?check=prediction_0").status_code == 200
+    assert "the run store is damaged here" in client.get("/result/1").text
+    assert "the run store is damaged here" in client.get("/result/2/items?check=prediction_0").text
 
 
-def test_a_damaged_outcome_does_not_take_charts_and_filters_down(client: TestClient, site: Site) -> None:
+def test_a_result_with_a_damaged_outcome_is_refused_by_every_page_of_it(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.pairs(items=8))
     with sqlite3.connect(site.store.path) as db:
         db.execute("UPDATE outcomes SET detail = '{', groups = '[' WHERE place = 0")
     for address in ("", "/items", "/items?group=paradigm%3Dparadigm_1", "/figure/margins.vl.json", "/items.csv"):
-        assert client.get(f"/result/1{address}").status_code == 200
+        said = client.get(f"/result/1{address}")
+        assert said.status_code == 404
+        assert "checksum of its outcome 0 does not fit" in said.text
 
 
 def test_odd_wishes_in_an_address_do_no_harm(client: TestClient, site: Site) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import material
 import pytest
-from browsing import Served
+from browsing import Served, client_of
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -18,8 +18,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from patience import PATIENCE
 from wug.web import failures, safety
-from wug.web.app import create
 from wug.web.site import Forbidden, Site
 
 OWN = "http://127.0.0.1:8000"
@@ -43,7 +43,8 @@ def writer(site: Site) -> TestClient:
             Middleware(failures.Caught, site=site),
         ],
     )
-    return TestClient(app, base_url=OWN, raise_server_exceptions=False)
+    shown = {"authorization": f"Bearer {site.secret}"}
+    return TestClient(app, base_url=OWN, headers=shown, raise_server_exceptions=False)
 
 
 @pytest.mark.parametrize(
@@ -61,12 +62,14 @@ def test_names_of_this_machine_are_let_in(client: TestClient, host: str) -> None
 
 
 def test_a_numeric_address_is_let_in_where_the_user_bound_to_all(site: Site) -> None:
-    client = TestClient(create(replace(site, any_address=True)), base_url="http://192.168.0.7:8000")
+    client = client_of(replace(site, any_address=True), "http://192.168.0.7:8000")
     assert client.get("/").status_code == 200
     assert client.get("/", headers={"host": "evil.example"}).status_code == 403
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "https://localhost"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "https://localhost", "http://["]
+)
 def test_a_foreign_origin_is_refused(client: TestClient, origin: str) -> None:
     assert client.get("/", headers={"origin": origin}).status_code == 403
 
@@ -165,7 +168,9 @@ def test_two_hundred_at_once_are_answered(served: Served) -> None:
     material.keep(served.site.store, *material.every())
     addresses = ["/", "/result/2/items", "/state.json", "/runs.csv", "/run/1"] * 40
     limits = httpx.Limits(max_connections=200)
-    with httpx.Client(base_url=served.address, limits=limits, timeout=60) as client, ThreadPoolExecutor(200) as many:
+    shown = {"authorization": f"Bearer {served.site.secret}"}
+    asking = httpx.Client(base_url=served.address, limits=limits, timeout=PATIENCE, headers=shown)
+    with asking as client, ThreadPoolExecutor(200) as many:
         codes = list(many.map(lambda address: client.get(address).status_code, addresses))
     assert codes == [200] * 200
 
@@ -175,7 +180,8 @@ def test_a_hundred_megabytes_do_not_stop_the_server(served: Served) -> None:
         for _ in range(100):
             yield b"x" * (1024 * 1024)
 
-    with httpx.Client(base_url=served.address, timeout=60) as client:
+    shown = {"authorization": f"Bearer {served.site.secret}"}
+    with httpx.Client(base_url=served.address, timeout=PATIENCE, headers=shown) as client:
         try:
             answer = client.post("/anything", content=chunks(), headers={"x-wug-token": served.site.token})
             assert answer.status_code in (404, 405, 413)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from asking import ended, gone, heard
 
+from patience import PATIENCE
 from wug.errors import ModelError
 from wug.runs.browse import Shelf
 from wug.runs.store import Store
@@ -284,7 +285,8 @@ from wug.web.site import Site
 
 model, folder = sys.argv[1], Path(sys.argv[2])
 site = Site(store=Store(folder / "wug.db"), cache=folder / "answers.db", models=(model,))
-client = TestClient(create(site), base_url="http://127.0.0.1:8000", headers={"x-wug-token": site.token})
+shown = {"x-wug-token": site.token, "authorization": f"Bearer {site.secret}"}
+client = TestClient(create(site), base_url="http://127.0.0.1:8000", headers=shown)
 address = client.post("/editor/new.json", json={"from": "builtin:wug_reflexive"}).json()["address"]
 job = scoring(site).find(client.post(f"{address}/score.json", json={"model": model}).json()["id"])
 job.ended.wait()
@@ -299,7 +301,7 @@ def test_the_server_asks_a_model_without_loading_what_models_need(
     tiny_causal: Callable[..., Path], tmp_path: Path
 ) -> None:
     command = [sys.executable, "-c", PAGES, str(tiny_causal()), str(tmp_path)]
-    said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert said.returncode == 0, said.stderr
     found = json.loads(said.stdout)
     assert (found["error"], found["heavy"]) == (None, [])

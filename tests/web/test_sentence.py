@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 
 import pytest
 from asking import shared
+from browsing import client_of
 from starlette.testclient import TestClient
 
 from tiny_masked import save_masked
 from wug.types import Scored, Token
-from wug.web.app import create
 from wug.web.scoring import Scoring
 from wug.web.sentences import differing, panel
 from wug.web.site import Site
@@ -37,9 +37,9 @@ def scored(text: str, *bits: float | None) -> Scored:
     return Scored.of(text, tokens)
 
 
-def client_of(site: Site, *models: object) -> tuple[Site, TestClient]:
+def client_with(site: Site, *models: object) -> tuple[Site, TestClient]:
     asked = replace(site, models=tuple(map(str, models)))
-    return asked, TestClient(create(asked), base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+    return asked, client_of(asked)
 
 
 def page(client: TestClient, texts: list[str], models: list[str]) -> str:
@@ -108,7 +108,7 @@ def test_without_models_the_page_says_how_to_name_one(client: TestClient) -> Non
     ],
 )
 def test_what_cannot_be_asked_is_said(site: Site, texts: list[str], models: list[str], said: str) -> None:
-    _, client = client_of(site, "some")
+    _, client = client_with(site, "some")
     assert said in page(client, texts, models)
 
 
@@ -116,7 +116,7 @@ def test_two_sentences_are_asked_of_two_models_and_the_address_shows_it_again(
     site: Site, tiny_causal: Callable[..., Path], tmp_path: Path
 ) -> None:
     masked = save_masked(tmp_path / "masked")
-    asked, client = client_of(site, tiny_causal(), f"masked:{masked}")
+    asked, client = client_with(site, tiny_causal(), f"masked:{masked}")
     texts = ["the boy swims .", f"the boy swim {HOSTILE}"]
     found = answered(client, texts, list(asked.models))
     assert found.count('<ol class="scored">') == 2, found
@@ -128,7 +128,7 @@ def test_two_sentences_are_asked_of_two_models_and_the_address_shows_it_again(
 
 
 def test_a_model_that_cannot_be_loaded_is_one_message_and_is_asked_again_next_time(site: Site, tmp_path: Path) -> None:
-    _, client = client_of(site, tmp_path / "nowhere")
+    _, client = client_with(site, tmp_path / "nowhere")
     found = page(client, ["a b"], [str(tmp_path / "nowhere")])
     assert 'role="alert"' in found
     assert "Traceback" not in found
@@ -141,7 +141,7 @@ def test_a_process_that_dies_is_one_message_and_the_next_question_is_answered(
 ) -> None:
     jobs = Scoring((sys.executable, str(Path(__file__).with_name("stand_in_worker.py")), str(tmp_path / "loads.txt")))
     monkeypatch.setattr("wug.web.scoring.Scoring", lambda: jobs)
-    _, client = client_of(site, "leaving", "words")
+    _, client = client_with(site, "leaving", "words")
     found = answered(client, ["the boy"], ["leaving"])
     assert found.count('role="alert"') == 1
     assert "the process that asks leaving ended by itself (exit code 3)" in found
@@ -150,7 +150,7 @@ def test_a_process_that_dies_is_one_message_and_the_next_question_is_answered(
 
 
 def test_a_page_of_another_site_cannot_make_a_model_work(site: Site) -> None:
-    _, client = client_of(site, "causal:nowhere")
+    _, client = client_with(site, "causal:nowhere")
     query = urlencode({"s": "the boy", "m": "causal:nowhere"})
     found = client.get(f"/sentence?{query}", headers={"sec-fetch-site": "cross-site"}).text
     assert "Press Ask" in found

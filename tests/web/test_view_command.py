@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from command_line import wug
+from patience import PATIENCE
 from wug.errors import WugError
 from wug.web.serving import Options, listen, site_of
 
@@ -39,10 +40,12 @@ def test_it_answers_at_the_address_it_prints_and_ends_clean(tmp_path: Path, how:
     ) as server:
         assert server.stdout is not None
         address = server.stdout.readline().split()[-1]
-        with urllib.request.urlopen(address) as answer:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(address) as answer:
             assert "No runs yet" in answer.read().decode()
+            assert "token" not in answer.url
         server.send_signal(how)
-        out, err = server.communicate(timeout=30)
+        out, err = server.communicate(timeout=PATIENCE)
     assert server.returncode == 0
     assert out.endswith("ended\n")
     assert err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ OWN = ("127.0.0.1", "localhost", "::1")
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="The address to listen at. Any other than your own machine's lets others in: there is no password.",
+    help="The address to listen at. At any other than your own machine's, pages go over the network unencrypted.",
 )
 @click.option("--open/--no-open", "opens", default=True, show_default=True, help="Open the browser.")
 @click.option(
@@ -59,7 +60,8 @@ def command(
     wug view --model causal:gpt2 --folder suites
     wug view --db demo/wug.db --no-open
 
-    Everything stays on this machine: the page is for you alone, and asks nothing of the network.
+    Everything stays on this machine: the page is for you alone, and asks nothing of the network. The address that is
+    printed holds a secret that lets a browser in, new with every start; WUG_VIEW_TOKEN in the environment fixes it.
     """
     from wug.errors import MissingExtra
 
@@ -68,7 +70,10 @@ def command(
     except ImportError:
         raise MissingExtra("wug view", "web") from None
     if host not in OWN:
-        common.say(f"warning: at {host} others may reach this page too, look at every run and write into the folders")
+        common.say(
+            f"warning: at {host} others may reach this page too. Whoever gets to know the printed address can look at "
+            "every run and write into the folders, and it goes over the network unencrypted"
+        )
     serve(
         Options(
             db=db or common.default_db(),
@@ -78,6 +83,7 @@ def command(
             host=host,
             port=port,
             opens=opens,
+            secret=os.environ.get("WUG_VIEW_TOKEN") or None,
         ),
         say=click.echo,
     )

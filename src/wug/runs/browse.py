@@ -1,6 +1,7 @@
 """The run store, read page by page: never more of it in memory than a page shows.
 
-Every thread has a connection of its own that can only read, so a look never stands in a writer's way.
+Every thread has a connection of its own that can only read, so a look never stands in a writer's way. The file may be
+deleted, replaced or damaged at any moment: each look says so, and a file that is put in its place is read instead.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import StoreError
-from wug.runs._rows import Filter, Kept, Placed, condition, goes_on, kept, mapping, placed, run_of
+from wug.runs import _damaged_rows as damaged_rows
+from wug.runs._rows import Filter, Kept, Placed, condition, mapping
 from wug.runs.seals import run_seal
 from wug.runs.sqlite import FAULTS, why
-from wug.runs.store import Run, require_columns, require_sound, result_of, sound_outcomes
+from wug.runs.store import VERSION, Run, require_columns, require_sound, result_of, sound_outcomes
 from wug.types import Outcome, Result
 
 __all__ = ["Filter", "Kept", "Page", "Placed", "Shelf"]
@@ -57,7 +59,8 @@ class Shelf:
             "SELECT (SELECT count(*) FROM runs) AS runs, (SELECT max(id) FROM results) AS newest,"
             " (SELECT max(finished) FROM runs) AS finished"
         )
-        going = [one for one in self._all("SELECT host, pid FROM runs WHERE status = 'running'") if goes_on(one)]
+        running = self._all("SELECT host, pid FROM runs WHERE status = 'running'")
+        going = [one for one in running if damaged_rows.goes_on(one)]
         parts = [*(str(row[name] or 0) for name in ("runs", "newest", "finished")), str(len(going))]
         return "-".join(parts).replace(":", "").replace("+", ""), bool(going)
 
@@ -66,7 +69,7 @@ class Shelf:
         rows = self._all(
             "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites FROM runs ORDER BY id DESC"
         )
-        return [run_of(row) for row in rows]
+        return [damaged_rows.run_of(row) for row in rows]
 
     def run(self, number: int) -> Run:
         """One run, or an error that says which there are."""
@@ -80,7 +83,7 @@ class Shelf:
             newest = self._one("SELECT max(id) AS id FROM runs")["id"]
             there = "there is none yet: wug run SUITE --model MODEL" if newest is None else f"the latest is {newest}"
             raise StoreError(f"no run {number} in {self.path}; {there}")
-        return run_of(row)
+        return damaged_rows.run_of(row)
 
     def overview(self, runs: Sequence[int] | None = None) -> list[Kept]:
         """The results of these runs, or of all, each with its estimates over all items."""
@@ -93,7 +96,7 @@ class Shelf:
             f" FROM results JOIN runs ON runs.id = results.run {where} ORDER BY results.id",
             values,
         )
-        return [kept(row) for row in rows]
+        return [damaged_rows.kept(row) for row in rows]
 
     def result(self, number: int) -> tuple[Result, Run]:
         """A result without its outcomes, and its run."""
@@ -112,7 +115,7 @@ class Shelf:
         require_sound(row)
         if row["id"] in self._checked or row["outcomes"] > CHECKED:
             return
-        every = self._run("SELECT * FROM outcomes WHERE result = ? ORDER BY place", (row["id"],))
+        every = self._each("SELECT * FROM outcomes WHERE result = ? ORDER BY place", (row["id"],))
         found = Counter((one["measure"], one["value"]) for one in sound_outcomes(row, every))
         counted = self._all(
             "SELECT measure, value, count(*) AS n FROM outcomes INDEXED BY outcomes_by_check WHERE result = ?"
@@ -126,10 +129,12 @@ class Shelf:
     def head(self, result: int) -> dict[str, Any]:
         """The signature and the warnings of a result."""
         row = self._one("SELECT * FROM results WHERE id = ?", (result,))
+        if row is None:
+            raise StoreError(f"result {result} is no longer in {self.path}")
         try:
             require_sound(row)
             warnings = [str(text) for text in json.loads(row["warnings"])]
-        except (StoreError, ValueError, TypeError) as error:
+        except (StoreError, ValueError, TypeError, RecursionError) as error:
             warnings = [str(error)]
         return {"signature": str(row["signature"]), "warnings": warnings}
 
@@ -147,7 +152,9 @@ class Shelf:
             )
             if row is None:
                 return found
-            last = row["measure"]
+            last = str(row["measure"])
+            if last in found:  # an index that is damaged could lead round in a circle
+                return found
             found.append(last)
 
     def tally(self, result: int, check: str) -> dict[str, int]:
@@ -194,7 +201,7 @@ class Shelf:
         more, rows = len(rows) > size, rows[:size]
         if before is not None:
             rows = rows[::-1]
-        found = tuple(placed(row) for row in rows)
+        found = tuple(damaged_rows.placed(row) for row in rows)
         if not found:
             return Page((), None, None)
         front = more if before is not None else after >= 0
@@ -205,22 +212,20 @@ class Shelf:
         """All outcomes that are wanted, one after the other."""
         where, values = condition(wanted)
         limit = "" if most is None else f" LIMIT {int(most)}"
-        for row in self._run(
-            f"SELECT * FROM outcomes WHERE result = ?{where} ORDER BY place{limit}", (result, *values)
-        ):
-            yield placed(row)
+        rows = self._each(f"SELECT * FROM outcomes WHERE result = ?{where} ORDER BY place{limit}", (result, *values))
+        return (damaged_rows.placed(row) for row in rows)
 
     def place(self, result: int, place: int) -> Placed:
         """The outcome at a place."""
         row = self._one("SELECT * FROM outcomes WHERE result = ? AND place = ?", (result, place))
         if row is None:
             raise StoreError(f"result {result} has no outcome {place}")
-        return placed(row)
+        return damaged_rows.placed(row)
 
     def item(self, result: int, item: str) -> list[Placed]:
         """Every outcome of an item."""
         rows = self._all("SELECT * FROM outcomes WHERE result = ? AND item = ? ORDER BY place", (result, item))
-        return [placed(row) for row in rows]
+        return [damaged_rows.placed(row) for row in rows]
 
     def same_item(self, result: int, rows: Sequence[Placed]) -> list[tuple[Placed, ...]]:
         """For each outcome all of its item; a suite judges an item as a whole before the next."""
@@ -230,7 +235,7 @@ class Shelf:
                 "SELECT * FROM outcomes WHERE result = ? AND place BETWEEN ? AND ? AND item = ? ORDER BY place",
                 (result, row.place - NEAR, row.place + NEAR, row.outcome.item),
             )
-            found.append(tuple(placed(one) for one in near))
+            found.append(tuple(damaged_rows.placed(one) for one in near))
         return found
 
     def groups(self, result: int, check: str, field: str) -> list[dict[str, str]]:
@@ -252,40 +257,80 @@ class Shelf:
 
     def sketches(self, result: int, check: str, *keys: str) -> Iterator[Outcome]:
         """Every outcome of a check with these parts of its detail alone: a page holds them all."""
-        rows = self._run("SELECT * FROM outcomes WHERE result = ? AND measure = ? ORDER BY place", (result, check))
-        for row in rows:
-            found = placed(row).outcome
+        for row in self._each(
+            "SELECT * FROM outcomes WHERE result = ? AND measure = ? ORDER BY place", (result, check)
+        ):
+            found = damaged_rows.placed(row).outcome
             yield replace(found, detail={key: found.detail[key] for key in keys if key in found.detail})
 
     def numbers(self, result: int, check: str, *keys: str) -> Iterator[tuple[Any, ...]]:
         """The value of each outcome of a check, with these parts of its detail; None for one that it lacks."""
-        for row in self._run("SELECT value, detail FROM outcomes WHERE result = ? AND measure = ?", (result, check)):
+        for row in self._each("SELECT value, detail FROM outcomes WHERE result = ? AND measure = ?", (result, check)):
             detail = mapping(row["detail"])
             yield (row["value"], *(detail.get(key) for key in keys))
 
+    def identity(self) -> tuple[int, int]:
+        """What tells the file from another that is put in its place; StoreError where there is none."""
+        try:
+            there = self.path.stat()
+        except OSError as error:
+            raise StoreError(
+                f"the run store {self.path} is gone ({error.strerror}): it was deleted or moved. Put it back, or start "
+                "wug view again"
+            ) from None
+        return there.st_dev, there.st_ino
+
+    def damage(self) -> str:
+        """What is wrong with the file as a database; empty where nothing is."""
+        try:
+            (found,) = self._all("PRAGMA quick_check(1)")[0]
+        except StoreError as error:
+            return str(error)
+        return "" if found == "ok" else f"the run store {self.path} is damaged: {found}"
+
     def _one(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        return next(self._run(sql, values), None)
+        return next(self._each(sql, values), None)
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        return list(self._run(sql, values))
+        return list(self._each(sql, values))
 
-    def _run(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
+    def _each(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
+        """Rows as they come; a fault may show at any of them."""
         try:
-            yield from self._connection().execute(sql, values)
+            found = self._connection().execute(sql, values)
+            while (row := found.fetchone()) is not None:
+                yield row
         except (*FAULTS, OverflowError) as error:
             raise StoreError(f"the run store {self.path} cannot be read: {why(error)}") from None
 
     def _connection(self) -> sqlite3.Connection:
-        """The connection of this thread."""
-        known: sqlite3.Connection | None = getattr(self._own, "db", None)
-        if known is None:
-            try:
-                known = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10)
-                known.row_factory = sqlite3.Row
-                known.execute("PRAGMA query_only=ON")
-                known.execute("PRAGMA cache_size=-1000")
-                require_columns(known)
-            except FAULTS as error:
-                raise StoreError(f"the run store {self.path} cannot be read: {why(error)}") from None
-            self._own.db = known
-        return known
+        """The connection of this thread, to the file that is there now."""
+        identity = self.identity()
+        known: tuple[tuple[int, int], sqlite3.Connection] | None = getattr(self._own, "db", None)
+        if known is not None and known[0] == identity:
+            return known[1]
+        if known is not None:
+            known[1].close()
+        made = self._opened()
+        self._own.db = (identity, made)
+        return made
+
+    def _opened(self) -> sqlite3.Connection:
+        made = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10)
+        try:
+            made.row_factory = sqlite3.Row
+            made.text_factory = damaged_rows.decoded
+            made.execute("PRAGMA query_only=ON")
+            made.execute("PRAGMA cache_size=-1000")
+            (version,) = made.execute("PRAGMA user_version").fetchone()
+        except FAULTS:
+            made.close()
+            raise
+        if version != VERSION:
+            made.close()
+            raise StoreError(
+                f"{self.path} is no run store of this version of wug (it says {version}, not {VERSION}). Start wug "
+                "view again, or choose another store with --db"
+            )
+        require_columns(made)
+        return made

@@ -317,7 +317,7 @@ def result_of(row: Any, model: str, outcomes: Iterable[Outcome] = ()) -> Result:
             descriptions=json.loads(row["descriptions"]),
             meta=json.loads(row["meta"]),
         )
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise _damaged(row, str(error)) from None
 
 

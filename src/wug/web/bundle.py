@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, WugError
+from wug.web.rendering import visible
 
 _MAKE = "import sys; from wug.report import _vega; sys.stdout.buffer.write(_vega.javascript().encode())"
 _PICTURE = (
@@ -44,7 +45,16 @@ def script(folder: Path) -> bytes:
 def picture(spec: dict[str, Any], ending: str) -> bytes:
     """A chart, dressed for a file, as `.svg` or `.png`; one at a time, however many are asked for."""
     with _lock:
-        return _process([_PICTURE, ending], json.dumps(spec).encode())
+        return _process([_PICTURE, ending], json.dumps(_drawable(spec)).encode())
+
+
+def _drawable(value: Any) -> Any:
+    """The chart with pictures for control characters, at which the engine would give up."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {visible(key): _drawable(inner) for key, inner in value.items()}
+    return [_drawable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _read(path: Path) -> bytes:

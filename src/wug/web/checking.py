@@ -123,7 +123,7 @@ def place(problem: Problem, items: Sequence[Mapping[str, Any]]) -> Cell:
 def _cell(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> Cell:
     """`12, condition a, region 3` as a cell; an item's or a condition's name may hold commas itself."""
     for index, item in enumerate(items):
-        number = str(item["item_number"])
+        number = str(item.get("item_number"))
         if not where.startswith(number):
             continue
         rest = where[len(number) :]

@@ -6,9 +6,11 @@ over a revision it has not seen is told so, and gets the other version to choose
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import secrets
+import stat
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -111,8 +113,16 @@ class Drafts:
 
     def _write(self, draft: Draft) -> Draft:
         fields = {key: getattr(draft, key) for key in ("revision", "changed", "origin", "document")}
-        write_text(self._path(draft.id), json.dumps(fields))
+        path = self._path(draft.id)
+        write_text(path, json.dumps(fields), private=True)
+        self._close_to_others()
         return draft
+
+    def _close_to_others(self) -> None:
+        """Close the folder to others, where an earlier version left it open."""
+        with contextlib.suppress(OSError):  # a folder that someone else made
+            if stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
+                self.folder.chmod(0o700)
 
 
 def _read(path: Path) -> Draft:
@@ -122,5 +132,5 @@ def _read(path: Path) -> Draft:
         if not isinstance(document, dict):
             raise TypeError("no suite in it")
         return Draft(path.stem, int(fields["revision"]), int(fields["changed"]), document, str(fields["origin"]))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"this draft is damaged: {error}", file=path) from None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from wug.report import _vega
 from wug.report.families import Figure
 from wug.web import bundle
+from wug.web.rendering import Json
 from wug.web.tables import table
 
 PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
@@ -23,11 +24,11 @@ def spec(figure: Figure) -> dict[str, Any]:
 def answer(figure: Figure | None, form: str, name: str, *, may_lack: bool = False) -> Response:
     """A figure in the form that the address asks for; one that may lack is told by an answer of its own."""
     if figure is None and may_lack and form not in PICTURES:
-        return JSONResponse({"absent": name}) if form == "vl.json" else table(form, name, (), ())
+        return Json({"absent": name}) if form == "vl.json" else table(form, name, (), ())
     if figure is None:
         raise HTTPException(404, f"There is no chart {name!r} here.")
     if form == "vl.json":
-        return JSONResponse(spec(figure))
+        return Json(spec(figure))
     if form in PICTURES:
         return Response(bundle.picture(_vega.spec(figure.chart), f".{form}"), media_type=PICTURES[form])
     columns = [column or "of" for column in figure.columns]

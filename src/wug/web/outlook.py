@@ -25,7 +25,10 @@ def outlook(shelf: Shelf, run: int) -> dict[str, Any]:
     result = replace(bare, outcomes=tuple(placed.outcome for placed in shelf.outcomes(kept.id, Filter())))
     section = syntaxgym.section(result, Place(id="regions", room=0, export=""))
     figure = section.values["figure"]
-    sources = [formula["source"] for formula in result.meta["formulas"]]
+    try:
+        sources = [str(formula["source"]) for formula in result.meta["formulas"]]
+    except (KeyError, TypeError):
+        raise StoreError(f"result {kept.id} of run {run} has no formulas: its row is damaged") from None
     return {
         "run": run,
         "result": kept.id,

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import functools
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.responses import JSONResponse
 
 from wug.types import Value
+
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @functools.cache
@@ -27,11 +33,12 @@ def environment() -> Environment:
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     made.filters["count"] = count
     made.filters["when"] = when
-    made.filters["part"] = lambda text: quote(str(text), safe="")
+    made.filters["part"] = lambda text: quote(str(text), safe="", errors="replace")
     made.filters["plural"] = plural
     made.filters["named"] = named
     made.globals["verdict"] = verdict
     made.tests["nested"] = lambda value: isinstance(value, Mapping)
+    made.tests["whole"] = lambda text: visible(text) == text
     made.tests["listed"] = lambda value: isinstance(value, list | tuple)
     return made
 
@@ -40,6 +47,19 @@ def environment() -> Environment:
 def own() -> frozenset[str]:
     """The names of the site's own templates."""
     return frozenset(PackageLoader("wug.web", "templates").list_templates())
+
+
+def visible(text: str) -> str:
+    """The text with a picture for each control character, and a mark for each half of a character."""
+    return _UNSEEN.sub(_picture, text)
+
+
+class Json(JSONResponse):
+    """Data for a program, in ASCII: halves of characters stay what they are."""
+
+    def render(self, content: Any) -> bytes:
+        """The data as bytes."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 def count(number: int) -> str:
@@ -94,3 +114,8 @@ def verdict(value: Value) -> Markup:
         case _:
             kind, word = "number", f"{value:.4g}"
     return Markup('<span class="verdict {}">{}</span>').format(kind, word)
+
+
+def _picture(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return "\u2421" if number == 0x7F else chr(0x2400 + number) if number < 0x20 else "\ufffd"

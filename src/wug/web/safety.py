@@ -1,8 +1,9 @@
-"""What keeps others out: names and origins, the page's token, the size of what is sent, what a page may load.
+"""What keeps others out: names, origins, the secret, the page's token, the size of what is sent, what a page may load.
 
 A page of another site that the user visits can send requests to this one. It cannot read the answers, but a
 name that it lets point here could: so the Host must be one of ours, an Origin the very same, and whoever
-writes must show the token, which only our own pages carry.
+writes must show the token, which only our own pages carry. Another user of the machine has no such bounds: whoever
+asks for anything must show the secret (`entrance`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wug.web import entrance
 from wug.web.site import Site
 
 LIMIT = 8 * 1024 * 1024
@@ -58,7 +60,7 @@ class Headers:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in ALWAYS.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-cache")
             await send(message)
 
@@ -66,7 +68,7 @@ class Headers:
 
 
 class Guard:
-    """Refuses foreign names and origins, writes without the token, and bodies that are too large."""
+    """Refuses foreign names and origins, those without the secret, writes without the token, bodies too large."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self.app, self.site = app, site
@@ -82,6 +84,10 @@ class Guard:
         fault = _foreign(headers, self.site)
         if fault:
             await _refuse(403, fault, "host")(scope, receive, send)
+            return
+        instead = entrance.answer(scope, self.site)
+        if instead is not None:
+            await instead(scope, receive, send)
             return
         if _length(headers) > LIMIT:
             await _refuse(413, _TOO_LARGE, "size")(scope, receive, send)
@@ -130,9 +136,17 @@ def _foreign(headers: Given, site: Site) -> str:
             "of its own. Open it under the address that wug view printed."
         )
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and _authority(origin) != host.lower():
         return f"A page of {origin!r} asked for this one. Only wug's own pages may."
     return ""
+
+
+def _authority(origin: str) -> str:
+    """Host and port of an Origin header; empty where it is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _known(host: str, site: Site) -> bool:
@@ -154,7 +168,9 @@ def _known(host: str, site: Site) -> bool:
 
 def _length(headers: Given) -> int:
     given = headers.get("content-length", "0")
-    return int(given) if given.isdecimal() else 0
+    if not given.isdecimal():
+        return 0
+    return int(given) if len(given) < 16 else LIMIT + 1
 
 
 async def _shown(headers: Given, receive: Receive) -> tuple[Receive, str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
+import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 
 from wug import registry
@@ -15,7 +19,7 @@ from wug.errors import WugError
 from wug.report import _vega
 from wug.runs.opening import builtin_models
 from wug.runs.store import Store
-from wug.web import bundle, grid, rendering, shown
+from wug.web import bundle, entrance, grid, rendering, shown
 from wug.web.site import LOOPBACK, Site
 
 LATER = 1.0
@@ -33,6 +37,8 @@ class Options:
     host: str
     port: int
     opens: bool
+    secret: str | None = field(default=None, repr=False)
+    """What lets a browser in; None for one that is made up."""
 
 
 def serve(options: Options, say: Callable[[str], None]) -> None:
@@ -44,20 +50,25 @@ def serve(options: Options, say: Callable[[str], None]) -> None:
     site = site_of(options)
     prepare(site)
     config = uvicorn.Config(
-        create(site), log_level="warning", lifespan="off", ws="none", server_header=False, timeout_graceful_shutdown=2
+        create(site),
+        log_level="warning",
+        access_log=False,  # an address may hold the secret
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=2,
     )
     config.load()
     taken = listen(options.host, options.port)
-    address = f"http://{_shown(options.host)}:{taken.getsockname()[1]}/"
-    say(f"wug view at {address}\n{options.db}\nCtrl-C ends it")
-    if options.opens:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    address = entrance.with_secret(f"http://{_shown(options.host)}:{taken.getsockname()[1]}/", site)
+    say(f"wug view at {address}\n{options.db}\nThe address is for you alone. Ctrl-C ends it")
     later = threading.Timer(LATER, _fetch, args=(site,))
     later.daemon = True
     later.start()
     server = uvicorn.Server(config)
     try:
-        server.run(sockets=[taken])
+        with _opened(address, say) if options.opens else nullcontext():
+            server.run(sockets=[taken])
     except KeyboardInterrupt:
         pass  # the user ended it: that is how it should end
     finally:
@@ -87,6 +98,7 @@ def site_of(options: Options) -> Site:
         models=tuple(dict.fromkeys([*builtin_models(), *options.models])),
         hosts=LOOPBACK | (frozenset(names) - {"", "0.0.0.0", "::"}),
         any_address=everywhere,
+        **({} if options.secret is None else {"secret": entrance.chosen(options.secret)}),
     )
 
 
@@ -106,6 +118,34 @@ def listen(host: str, port: int) -> socket.socket:
         made.listen(1024)
         return made
     raise AssertionError("a free port is always tried")
+
+
+@contextmanager
+def _opened(address: str, say: Callable[[str], None]) -> Iterator[None]:
+    """The browser opened at an address which is told to it in a file that its owner alone can read.
+
+    The command line of a program, the browser's too, can be read by all who work on the machine.
+    """
+    path: Path | None = None
+    try:
+        try:
+            handle, name = tempfile.mkstemp(prefix="wug-view-", suffix=".html")
+            path = Path(name)
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(_LEADS_ON.format(escape(address)))
+            threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
+        except OSError as error:
+            say(f"The browser is not opened ({error.strerror or error}): open the address yourself")
+        yield
+    finally:
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+
+_LEADS_ON = (
+    '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="referrer" content="no-referrer">\n'
+    '<meta http-equiv="refresh" content="0; url={0}">\n<title>wug view</title>\n<p><a href="{0}">wug view</a></p>\n'
+)
 
 
 def _shown(host: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -46,17 +47,22 @@ class Site:
     """The only folders that may be read and written; the first is where relative names begin."""
     models: tuple[str, ...] = ()
     """The models that may be asked: built-in ones, and those the user gave."""
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     """What a page must show with every write; new with every start."""
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    """What a browser must show to be let in at all: in the printed address, then in a cookie."""
     hosts: frozenset[str] = LOOPBACK
     """The names under which the site may be asked for."""
     any_address: bool = False
     """Whether it may be asked for by any numeric address: the user bound it to all of them."""
     shelf: Shelf = field(init=False)
     """The runs, to read page by page without getting in a writer's way."""
+    opened: tuple[int, int] = field(init=False)
+    """Which file `store` has open."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shelf", Shelf(self.store.path))
+        object.__setattr__(self, "opened", self.shelf.identity())
 
     def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
         """A template as the answer to a request; it extends `base.html`."""
@@ -71,20 +77,33 @@ class Site:
             navigation=navigation(),
             **context,
         )
-        return HTMLResponse(text, status_code=status)
+        return HTMLResponse(rendering.visible(text), status_code=status)
 
     def inside(self, name: str) -> Path:
         """The file or folder that a user names, or Forbidden where it is outside the chosen folders."""
+        shown = repr(name if len(name) <= 80 else f"{name[:80]}…")
         if not name or "\0" in name:
-            raise Forbidden(f"{name!r} is no name of a file")
-        given = Path(name).expanduser()
-        roots = [folder.resolve() for folder in self.folders]
-        tried = [given] if given.is_absolute() else [root / given for root in roots]
-        found = [path for one in tried if any((path := one.resolve()).is_relative_to(root) for root in roots)]
+            raise Forbidden(f"{shown} is no name of a file")
+        try:
+            given = Path(name).expanduser()
+            roots = [folder.resolve() for folder in self.folders]
+            tried = [given] if given.is_absolute() else [root / given for root in roots]
+            found = [path for one in tried if any((path := one.resolve()).is_relative_to(root) for root in roots)]
+            there = next((path for path in found if path.exists()), None)
+        except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, half a character, `~nobody`
+            why = error.strerror if isinstance(error, OSError) else "no path can be made of it"
+            raise InputError(f"{shown} cannot be the name of a file: {why}") from None
         if not found:
-            there = ", ".join(map(str, self.folders)) or "none"
-            raise Forbidden(f"{name!r} is outside the folders that this page may use ({there}). Choose: --folder")
-        return next((path for path in found if path.exists()), found[0])
+            folders = ", ".join(map(str, self.folders)) or "none"
+            raise Forbidden(f"{shown} is outside the folders that this page may use ({folders}). Choose: --folder")
+        return there or found[0]
+
+
+def wants_json(path: str, headers: Headers) -> bool:
+    """Whether the answer to a request is for a program."""
+    return (
+        path.endswith(".json") or "x-wug-token" in headers or headers.get("accept", "").startswith("application/json")
+    )
 
 
 @functools.cache
@@ -105,5 +124,6 @@ def address(path: str, given: Mapping[str, Any]) -> str:
     """A path with its query; what is None or empty is left out."""
     from urllib.parse import urlencode
 
-    query = urlencode([(key, value) for key, value in given.items() if value not in (None, "")])
+    kept = [(key, value) for key, value in given.items() if value not in (None, "")]
+    query = urlencode(kept, errors="replace")
     return f"{path}?{query}" if query else path

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.files import head, read_text, write_text
+from wug.files import head, read_bytes, read_text, write_text
 from wug.runs.opening import builtin_suites
 from wug.suites import syntaxgym
 from wug.web.checking import as_file
+from wug.web.received import without_halves
 
 FOUND = 500
 """Suites of one folder that are listed."""
@@ -92,7 +93,7 @@ def open_file(path: Path) -> Opened:
     notes: list[str] = []
     try:
         return Opened(_plain(_grid(document, notes), notes), tuple(dict.fromkeys(notes)))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise _first_fault(path) from None
 
 
@@ -101,6 +102,12 @@ def file_name(document: Mapping[str, Any], ending: str) -> str:
     meta = document.get("meta")
     name = unicodedata.normalize("NFC", str(meta.get("name") or "") if isinstance(meta, Mapping) else "")
     return (re.sub(r"[^\w.+-]+", "_", name).strip("._")[:80] or "suite") + ending
+
+
+def fit_name(name: str) -> str:
+    """A file's name as any disk takes it; the ending, by which its content is read, stays."""
+    ending = next((kind for kind in sorted(KINDS, key=len, reverse=True) if name.endswith(kind)), "")
+    return re.sub(r"[^\w.+ -]+", "_", name.removesuffix(ending))[:50] + ending
 
 
 def as_text(document: Mapping[str, Any], ending: str) -> str:
@@ -125,17 +132,23 @@ def save(document: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
     text = as_text(document, ending)
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path)
-    if not overwrite:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(exist_ok=False)  # the name is ours from here on, whoever else tries
-        except FileExistsError:
-            if path.read_bytes() == text.encode():
-                return
-            raise Exists("there is a file of this name already", file=path) from None
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
-    write_text(path, text)
+    if overwrite:
+        write_text(path, text)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(exist_ok=False)  # the name is ours from here on, whoever else tries
+    except FileExistsError:
+        if read_bytes(path) == text.encode():
+            return
+        raise Exists("there is a file of this name already", file=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    try:
+        write_text(path, text)
+    except BaseException:
+        path.unlink(missing_ok=True)  # empty, and ours
+        raise
 
 
 def _begun(rows: Mapping[str, list[str]], regions: list[str], predictions: list[str]) -> Document:
@@ -228,13 +241,19 @@ def _item(item: Document, numbers: list[int], notes: list[str]) -> Document:
 
 def _plain(value: Any, notes: list[str]) -> Any:
     """The value as a browser can hold it."""
+    if isinstance(value, str):
+        whole = without_halves(value)
+        if whole != value:
+            notes.append("Halves of characters were replaced by \ufffd: no file can hold them.")
+        return whole
     if isinstance(value, dict):
-        return {key: _plain(inner, notes) for key, inner in value.items()}
+        return {_plain(key, notes): _plain(inner, notes) for key, inner in value.items()}
     if isinstance(value, list):
         return [_plain(inner, notes) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         notes.append("Numbers that are not finite were replaced by null: JSON has no such numbers.")
         return None
     if isinstance(value, int) and abs(value) > EXACT:
-        raise InputError(f"the number {value} is too large to be kept exactly in the browser")
+        shown = str(value) if abs(value) < 10**30 else f"{str(value)[:20]}…"
+        raise InputError(f"the number {shown} is too large to be kept exactly in the browser")
     return value

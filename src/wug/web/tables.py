@@ -8,10 +8,13 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
+
+from wug.web.received import without_halves
 
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 ROWS = 500
@@ -24,24 +27,26 @@ def table(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[s
         raise HTTPException(404, f"There is no table as {form!r} here, only as csv and json.")
     kept = re.sub(r"[^\w.-]+", "-", name).strip("-")[:80] or "table"
     made = _csv(columns, rows) if form == "csv" else _json(columns, rows)
+    # The first rows are read before anything is sent, so that a fault in them is told as one.
+    made = chain([next(made)], made)
     headers = {"content-disposition": f'inline; filename="{kept.encode("ascii", "replace").decode()}.{form}"'}
     return StreamingResponse(made, media_type=TYPES[form], headers=headers)
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns)
     for number, row in enumerate(rows, 1):
         writer.writerow([_cell(row.get(column)) for column in columns])
         if number % ROWS == 0:
-            yield text.getvalue()
+            yield without_halves(text.getvalue()).encode()
             text.seek(0)
             text.truncate()
-    yield text.getvalue()
+    yield without_halves(text.getvalue()).encode()
 
 
-def _json(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _json(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     parts: list[str] = []
     before = "["
     for number, row in enumerate(rows, 1):
@@ -49,9 +54,10 @@ def _json(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator
         parts.append(f"{before}\n{json.dumps(plain, ensure_ascii=False)}")
         before = ","
         if number % ROWS == 0:
-            yield "".join(parts)
+            yield "".join(parts).encode("utf-8", "backslashreplace")  # the same in JSON as a half of a character
             parts.clear()
-    yield "".join(parts) + ("[]" if before == "[" else "\n]") + "\n"
+    end = ("[]" if before == "[" else "\n]") + "\n"
+    yield ("".join(parts) + end).encode("utf-8", "backslashreplace")
 
 
 def _cell(value: Any) -> Any:

@@ -14,8 +14,8 @@ from wug.web.worker_messages import Ended, Progress, Question, Stop
 
 COMMAND = (sys.executable, "-P", "-m", "wug.web.worker")
 """-P: a file of the folder that `wug view` was started in must not be taken for a module."""
-PATIENCE = 3.0
-"""Seconds that the process has to end when its pipe is closed; it needs one at most to leave a job."""
+PATIENCE = 10.0
+"""Seconds that the process has to end when its pipe is closed; it needs one to leave a job, more on a busy machine."""
 
 
 class Gone(Exception):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.web import bundle, rendering
+from wug.web.rendering import Json
 from wug.web.site import Site
 
 FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
@@ -25,11 +26,11 @@ def routes(site: Site) -> list[BaseRoute]:
 
     def token(request: Request) -> Response:
         """For a page that was open while the server was started again; no other site can read it."""
-        return JSONResponse({"token": site.token}, headers={"cache-control": "no-store"})
+        return Json({"token": site.token}, headers={"cache-control": "no-store"})
 
     def state(request: Request) -> Response:
         word, going = site.shelf.state()
-        return JSONResponse({"state": word, "going": going}, headers={"cache-control": "no-store"})
+        return Json({"state": word, "going": going}, headers={"cache-control": "no-store"})
 
     def icon(request: Request) -> Response:
         return Response(ICON, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})

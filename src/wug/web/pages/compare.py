@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from wug.report.learning import figures as curve_figures
 from wug.runs.browse import Kept
 from wug.runs.compare import Choice, Comparison, compare
 from wug.runs.learning import learning_curves
+from wug.runs.store import Store
 from wug.web import drawing
 from wug.web.shown import headline
 from wug.web.site import Site
@@ -132,13 +134,26 @@ def _compared(site: Site, request: Request, sides: Sequence[Sequence[int]]) -> C
         pool=query.get("pool") == "yes",
         items=ITEMS,
     )
-    return compare(site.store, sides, choice)
+    with _store(site) as store:
+        return compare(store, sides, choice)
+
+
+@contextmanager
+def _store(site: Site) -> Iterator[Store]:
+    """The store as it is now: another file may have been put in its place."""
+    if site.shelf.identity() == site.opened:
+        yield site.store
+        return
+    site.shelf.state()  # an error where it is no store: none must be made of it
+    with closing(Store(site.shelf.path)) as other:
+        yield other
 
 
 def _curves(site: Site, sides: Sequence[Sequence[int]]) -> list[tuple[str, Figure]]:
     """Learning curves, where the runs are checkpoints of one model whose names tell their steps."""
     try:
-        found = learning_curves(site.store, [number for side in sides for number in side])
+        with _store(site) as store:
+            found = learning_curves(store, [number for side in sides for number in side])
     except InputError:
         return []
     return [(f"curve-{place}", figure) for place, figure in enumerate(curve_figures(found))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import tempfile
 import time
@@ -14,13 +13,15 @@ from urllib.parse import unquote
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
 from wug.suites import syntaxgym
 from wug.web import checking, outlook, suite_files
 from wug.web.drafts import Conflict, Draft, Drafts
+from wug.web.received import moment, received, revision
+from wug.web.rendering import Json
 from wug.web.scoring import run_suites, scorers, scoring
 from wug.web.site import Site
 
@@ -55,7 +56,7 @@ def routes(site: Site) -> list[BaseRoute]:
     async def upload(request: Request) -> Response:
         name = Path(unquote(request.headers.get("x-file-name", "suite.json"))).name
         made = await run_in_threadpool(_upload, drafts, name, await request.body())
-        return JSONResponse({"address": f"/editor/{made.id}"})
+        return Json({"address": f"/editor/{made.id}"})
 
     def grid(request: Request) -> Response:
         id = request.path_params["draft"]
@@ -77,9 +78,9 @@ def routes(site: Site) -> list[BaseRoute]:
     def keep(request: Request, given: dict[str, Any]) -> Any:
         id = request.path_params["draft"]
         try:
-            kept = drafts.keep(id, _document(given), int(given["changed"]), given.get("seen"))
+            kept = drafts.keep(id, _document(given), moment(given, "changed"), revision(given, "seen"))
         except Conflict as conflict:
-            return JSONResponse({"error": str(conflict), "theirs": _shown(conflict.theirs)}, status_code=409)
+            return Json({"error": str(conflict), "theirs": _shown(conflict.theirs)}, status_code=409)
         return {"revision": kept.revision}
 
     def remove(request: Request, given: dict[str, Any]) -> Any:
@@ -87,7 +88,10 @@ def routes(site: Site) -> list[BaseRoute]:
         return {}
 
     def check(request: Request, given: dict[str, Any]) -> Any:
-        return checking.check(_document(given), [str(text) for text in given.get("formulas", ())])
+        formulas = given.get("formulas", [])
+        if not isinstance(formulas, list):
+            raise InputError("'formulas' should be a list")
+        return checking.check(_document(given), [str(text) for text in formulas])
 
     def download(request: Request) -> Response:
         document, ending = _draft(drafts, request).document, f".{request.path_params['ending']}"
@@ -101,16 +105,18 @@ def routes(site: Site) -> list[BaseRoute]:
         return Response(text, media_type=KINDS[ending], headers={"content-disposition": named})
 
     def save(request: Request, given: dict[str, Any]) -> Any:
-        draft = _draft(drafts, request)
+        document = _document(given) if "document" in given else _draft(drafts, request).document
         folder, name = str(given.get("folder", "")), str(given.get("name", "")).strip()
         if not name or name.startswith("/"):
             raise InputError("Give the file a name, such as my_suite.json")
-        path = site.inside(str(Path(site.inside(folder)) / name))
-        path = path if path.suffix else path.with_name(f"{path.name}.json")
+        path = site.inside(str(site.inside(folder) / name))
+        if path.is_dir():
+            raise InputError("is a folder, not a file", file=path)
+        path = path if path.suffix else site.inside(f"{path}.json")
         try:
-            suite_files.save(draft.document, path, overwrite=given.get("overwrite") is True)
+            suite_files.save(document, path, overwrite=given.get("overwrite") is True)
         except suite_files.Exists as error:
-            return JSONResponse({"error": str(error), "path": str(path)}, status_code=409)
+            return Json({"error": str(error), "path": str(path)}, status_code=409)
         return {"path": str(path)}
 
     def score(request: Request, given: dict[str, Any]) -> Any:
@@ -130,7 +136,7 @@ def routes(site: Site) -> list[BaseRoute]:
         found = jobs.find(request.path_params["job"])
         if found is None:
             raise HTTPException(404, "The server was started again in the meantime. Score once more.")
-        return JSONResponse({**found.state(), "run": found.result}, headers={"cache-control": "no-store"})
+        return Json({**found.state(), "run": found.result}, headers={"cache-control": "no-store"})
 
     def stop(request: Request, given: dict[str, Any]) -> Any:
         found = jobs.find(request.path_params["job"])
@@ -139,7 +145,7 @@ def routes(site: Site) -> list[BaseRoute]:
         return {}
 
     def outcome(request: Request) -> Response:
-        return JSONResponse(outlook.outlook(site.shelf, int(request.path_params["run"])))
+        return Json(outlook.outlook(site.shelf, int(request.path_params["run"])))
 
     return [
         Route("/editor", start),
@@ -148,7 +154,7 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/editor/check.json", _said(check), methods=["POST"]),
         Route("/editor/jobs/{job}.json", job),
         Route("/editor/jobs/{job}/stop.json", _said(stop), methods=["POST"]),
-        Route("/editor/runs/{run:int}.json", outcome),
+        Route("/editor/runs/{run:number}.json", outcome),
         Route("/editor/{draft}", grid),
         Route("/editor/{draft}/draft.json", read),
         Route("/editor/{draft}/draft.json", _said(keep), methods=["PUT"]),
@@ -163,14 +169,9 @@ def _said(act: Said) -> Answer:
     """What answers a request that sends JSON; the work is done beside the loop that serves everyone."""
 
     async def answer(request: Request) -> Response:
-        try:
-            given = json.loads(await request.body() or b"{}")
-        except (ValueError, RecursionError):
-            raise InputError("what was sent is not JSON") from None
-        if not isinstance(given, dict):
-            raise InputError("what was sent is not an object")
+        given = received(await request.body())
         made = await run_in_threadpool(act, request, given)
-        return made if isinstance(made, Response) else JSONResponse(made)
+        return made if isinstance(made, Response) else Json(made)
 
     return answer
 
@@ -190,7 +191,7 @@ def _draft(drafts: Drafts, request: Request) -> Draft:
 
 
 def _fresh(draft: Draft) -> Response:
-    return JSONResponse(_shown(draft), headers={"cache-control": "no-store"})
+    return Json(_shown(draft), headers={"cache-control": "no-store"})
 
 
 def _shown(draft: Draft) -> dict[str, Any]:
@@ -220,7 +221,7 @@ def _upload(drafts: Drafts, name: str, data: bytes) -> Draft:
     if not name.endswith(suite_files.KINDS):
         raise InputError(f"{name!r} is no .json, .csv or .tsv file")
     with tempfile.TemporaryDirectory(prefix="wug-") as folder:
-        path = Path(folder) / name
+        path = Path(folder) / suite_files.fit_name(name)
         path.write_bytes(data)
         try:
             opened = suite_files.open_file(path)

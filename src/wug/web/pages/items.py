@@ -89,10 +89,10 @@ def routes(site: Site) -> list[BaseRoute]:
         return table(request.path_params["form"], f"item-{placed.outcome.item}", COLUMNS, map(_row, every))
 
     return [
-        Route("/result/{result:int}/items", listed),
-        Route("/result/{result:int}/items.{form}", rows),
-        Route("/result/{result:int}/item/{place:int}", one),
-        Route("/result/{result:int}/item/{place:int}.{form}", item_rows),
+        Route("/result/{result:number}/items", listed),
+        Route("/result/{result:number}/items.{form}", rows),
+        Route("/result/{result:number}/item/{place:number}", one),
+        Route("/result/{result:number}/item/{place:number}.{form}", item_rows),
     ]
 
 

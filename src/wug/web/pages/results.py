@@ -126,17 +126,17 @@ def routes(site: Site) -> list[BaseRoute]:
         return site.page(request, template, look=look, values=family.fragment(look))
 
     return [
-        Route("/run/{run:int}", run),
-        Route("/run/{run:int}.{form}", run_table),
-        Route("/run/{run:int}/groups", run_groups),
-        Route("/run/{run:int}/figure.vl.json", run_figure),
-        Route("/run/{run:int}/figure.{form}", run_figure),
-        Route("/result/{result:int}", result),
-        Route("/result/{result:int}.{form}", result_table),
-        Route("/result/{result:int}/numbers", numbers),
-        Route("/result/{result:int}/figure/{name}.vl.json", figure),
-        Route("/result/{result:int}/figure/{name}.{form}", figure),
-        Route("/result/{result:int}/fragment", fragment),
+        Route("/run/{run:number}", run),
+        Route("/run/{run:number}.{form}", run_table),
+        Route("/run/{run:number}/groups", run_groups),
+        Route("/run/{run:number}/figure.vl.json", run_figure),
+        Route("/run/{run:number}/figure.{form}", run_figure),
+        Route("/result/{result:number}", result),
+        Route("/result/{result:number}.{form}", result_table),
+        Route("/result/{result:number}/numbers", numbers),
+        Route("/result/{result:number}/figure/{name}.vl.json", figure),
+        Route("/result/{result:number}/figure/{name}.{form}", figure),
+        Route("/result/{result:number}/fragment", fragment),
     ]
 
 

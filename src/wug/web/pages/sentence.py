@@ -6,10 +6,11 @@ import threading
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
+from wug.web.rendering import Json
 from wug.web.scoring import Job, score_texts, scorers, scoring
 from wug.web.sentences import Panel, panel
 from wug.web.site import Site
@@ -72,7 +73,7 @@ def routes(site: Site) -> list[BaseRoute]:
         known = [started.get((model, texts)) for model in models]
         states = [{"model": model} | (job.state() if job else {}) for model, job in zip(models, known, strict=True)]
         done = all(job is None or job.ended.is_set() for job in known)
-        return JSONResponse({"done": done, "models": states}, headers={"cache-control": "no-store"})
+        return Json({"done": done, "models": states}, headers={"cache-control": "no-store"})
 
     return [Route("/sentence", page), Route("/sentence/state.json", state)]
 

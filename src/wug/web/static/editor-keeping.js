@@ -6,7 +6,7 @@ const WAIT = 500, RETRY = 2000;
 export const makeKeeper = (id, { tell, other, adopt }) => {
   const key = `wug-draft-${id}`;
   const address = `/editor/${id}/draft.json`;
-  let seen = null, waiting = null, sending = null, latest = null, kept = true, common = "";
+  let seen = null, waiting = null, sending = null, latest = null, kept = true, common = "", trouble = "";
 
   const local = () => {
     try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
@@ -87,6 +87,11 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
     sending = send(latest).finally(() => { sending = null; });
     await sending;
   };
+  /* The same, or an error that says why not: nobody must go on with what the server had before. */
+  const settle = async () => {
+    await flush();
+    if (!kept) throw new Error(trouble || "The server does not answer.");
+  };
   const send = async (draft) => {
     try {
       const answer = await wug.send(address, { method: "PUT", json: { ...draft, seen } });
@@ -98,7 +103,8 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
         return;
       }
       if (!answer.ok) {
-        tell("bad", `Not kept on the server, only in this browser: ${said.error}`);
+        trouble = `Not kept on the server, only in this browser: ${said.error}`;
+        tell("bad", trouble);
         waiting = setTimeout(flush, 5 * RETRY);
         return;
       }
@@ -109,6 +115,7 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
         tell("kept", `Kept at ${clock(draft.changed)}`);
       }
     } catch {
+      trouble = "The server does not answer.";
       tell("alone", "The server does not answer. What you write is kept in this browser, and goes there when it is back.");
       clearTimeout(waiting);
       waiting = setTimeout(flush, RETRY);
@@ -125,5 +132,5 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
   });
   addEventListener("pagehide", () => { if (!kept) flush(); });
 
-  return { load, keep, flush, isKept: () => kept, isSafe: () => kept || stored };
+  return { load, keep, flush, settle, isKept: () => kept, isSafe: () => kept || stored };
 };

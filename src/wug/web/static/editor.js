@@ -91,8 +91,7 @@ const predictions = makePredictions(by("predictions"), { state: () => state, cha
 const scoring = makeScoring(id, {
   flush: async () => {
     if (!grid.finish()) throw new Error("A cell has to be mended first.");
-    await keeper.flush();
-    if (!keeper.isKept()) throw new Error("The server does not answer.");
+    await keeper.settle();
   },
   marks: grid.setMarks,
   held: predictions.setHeld,
@@ -222,10 +221,10 @@ const openSave = () => {
   by("save-name").select();
 };
 const save = async (overwrite) => {
-  const wanted = { folder: by("save-folder").value, name: by("save-name").value, overwrite };
+  // With what is on the page, so that it can be saved even where the server has no room for drafts.
+  const wanted = { folder: by("save-folder").value, name: by("save-name").value, overwrite, document: model.toDocument(state) };
   try {
-    await keeper.flush();
-    const answer = await wug.send(`/editor/${id}/save.json`, { json: wanted });
+    const answer = await wug.send(`/editor/${id}/save.json`, { json: wanted }).catch(() => { throw new Error("The server does not answer."); });
     const said = await answer.json();
     if (answer.status === 409 && !overwrite) {
       if (confirm(`There is a file already:\n${said.path}\nWrite over it?`)) await save(true);
@@ -250,7 +249,7 @@ for (const link of [by("download-json"), by("download-csv")]) {
     if (!grid.busy() && keeper.isKept()) { if (link.id === "download-json") return; }
     event.preventDefault();
     grid.finish();
-    await keeper.flush();
+    try { await keeper.settle(); } catch (error) { notice(error.message, "bad"); return; }
     // A table that cannot be written yet is words on this page, not a file with words in it.
     const answer = await fetch(link.href, { headers: { Accept: "application/json" } }).catch(() => null);
     if (!answer) { notice("The server does not answer.", "bad"); return; }

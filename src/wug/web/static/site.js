@@ -13,7 +13,7 @@ window.wug = (() => {
       method, body: given, headers: { ...type, ...headers, "X-Wug-Token": meta.content },
     });
     if (again && answer.status === 403 && answer.headers.get("X-Wug-Reason") === "token") {
-      meta.content = (await (await fetch("/token")).json()).token;
+      meta.content = (await (await fetch("/token", { headers: { Accept: "application/json" } })).json()).token;
       return send(address, { method, json, body, headers }, false);
     }
     return answer;
@@ -153,12 +153,16 @@ window.wug = (() => {
     let wait = 15000;
     try {
       if (!document.hidden) {
-        const now = await (await fetch("/state.json")).json();
-        if (now.state !== state) { state = now.state; await refresh(); }
-        wait = now.going ? 1500 : 8000;
+        const answer = await fetch("/state.json");
+        const now = await answer.json();
+        // A server that was started again lets nobody in before its new address was opened.
+        document.body.classList.toggle("shut", answer.status === 403);
         document.body.classList.remove("alone");
+        if (answer.ok && now.state !== state) { state = now.state; await refresh(); }
+        wait = now.going ? 1500 : 8000;
       }
     } catch {
+      document.body.classList.remove("shut");
       document.body.classList.add("alone");  // the server has ended; the page stays readable
       wait = 5000;
     }
