@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -190,14 +191,11 @@ def _deliver(text: str, output: Path | None) -> None:
     from wug.files import write_text
 
     if output is None:
-        click.echo(text)
+        printing.emit(text)
     else:
         write_text(output, text + "\n")
         common.say(f"wrote {output}")
 
 
 def _console() -> Console:
-    from rich.console import Console
-
-    console = Console(soft_wrap=False)
-    return console if console.is_terminal else Console(width=160)
+    return printing.console(width=160)

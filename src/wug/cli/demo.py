@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.runs.cache import Cache
@@ -76,7 +77,7 @@ def command(output: Path, limit: int | None) -> None:
     page = output / "report.html"
     write_text(page, render(reports))
     common.deliver([_headline(result) for one in kept for result in one.results], "table")
-    click.echo(_next(page, store.path, [one.number or 0 for one in kept]))
+    printing.echo(_next(page, store.path, [one.number or 0 for one in kept]))
 
 
 def _ask(go: Go, items: int, store: Store, cache: Cache) -> Kept:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
+from wug.files import write_bytes
 from wug.report import _axes, _vega
 
 if TYPE_CHECKING:
@@ -268,11 +269,7 @@ def save(chart: altair.LayerChart | altair.VConcatChart, path: Path) -> None:
     if suffix not in _vega.KINDS:
         known = ", ".join(_vega.KINDS)
         raise InputError(f"unknown kind of chart file {suffix!r}. Use one of {known}", file=path)
-    data = _vega.KINDS[suffix](_vega.spec(chart))
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    write_bytes(path, _vega.KINDS[suffix](_vega.spec(chart)))
 
 
 def _datum(point: Point) -> dict[str, Any]:
