@@ -62,6 +62,15 @@ def user_path(text: str | Path) -> Path:
     return path
 
 
+def existing(text: str | Path) -> Path | None:
+    """The path that a user wrote, if there is something; None also where nothing can be called so."""
+    try:
+        path = user_path(text)
+    except InputError:
+        return None
+    return path if path.exists() else None
+
+
 def shortened(text: str, most: int = 200) -> str:
     """The text, its middle left out where it is longer than an error message should be."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"

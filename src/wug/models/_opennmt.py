@@ -142,9 +142,9 @@ def _words(path: Path, vocabularies: Any, side: str) -> list[str]:
     return found
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: Any, within: int = 4) -> bool:
     if isinstance(value, list):
-        return all(_is_plain(part) for part in value)
+        return within > 0 and all(_is_plain(part, within - 1) for part in value)
     return value is None or isinstance(value, str | int | float)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
+from wug.files import user_path
 from wug.models._spec import ModelSpec
 
 IGNORED = ("README", "LICENSE", "optimizer", "scheduler", "training_args", "rng_state", "trainer_state", ".")
@@ -47,7 +48,7 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
 
-    folder = Path(spec.name).expanduser()
+    folder = user_path(spec.name)
     local = folder.is_dir()
     if not local and (folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1):
         raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
+from wug.files import user_path
 from wug.models import _asking
 from wug.models._asking import Written
 from wug.models._attention_lstm_folder import PAD, START, load_attention_lstm, source_numbers
@@ -90,7 +90,7 @@ def load(spec: ModelSpec) -> AttentionLSTMModel:
     """The model in the folder that `spec` names, checked and ready."""
     options = spec.checked(OPTIONS)
     dtype = choice(options, "dtype", DTYPES)
-    folder = Path(spec.name).expanduser()
+    folder = user_path(spec.name)
     if not folder.is_dir():
         raise ModelError(f"{spec}: no such folder. Give a folder that wug train made")
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, MissingExtra, ModelError
-from wug.files import checksum, read_bytes, read_lines, read_text
+from wug.files import checksum, read_bytes, read_lines, read_text, user_path
 from wug.models import _asking, _opennmt
 from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
@@ -114,7 +114,7 @@ def load(spec: ModelSpec) -> TranslatorModel:
         ctranslate2: Any = importlib.import_module("ctranslate2")
     except ImportError:
         raise MissingExtra("a ctranslate model", "ctranslate") from None
-    path = Path(spec.name).expanduser()
+    path = user_path(spec.name)
     if path.is_file():
         folder, mark = _opennmt.converted(path), _opennmt.digest(path)[:12]
     elif path.is_dir():
@@ -143,7 +143,7 @@ def load(spec: ModelSpec) -> TranslatorModel:
 def _tokens(wanted: str) -> Tokens:
     if wanted == "whitespace":
         return Tokens("whitespace", str.split, " ".join)
-    path = Path(wanted).expanduser()
+    path = user_path(wanted)
     if not path.is_file():
         raise InputError(f"option tokens={wanted!r}: write whitespace, or name a SentencePiece model file")
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from wug.errors import InputError, MissingExtra, ModelError
+from wug.files import user_path
 from wug.models._lstm_folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_shape, require_fit
 from wug.models._lstm_network import Floats, Network
 from wug.models._lstm_walk import walk_list, walk_tree
@@ -123,7 +124,7 @@ def load(spec: ModelSpec) -> WordLSTM:
     options = spec.checked(OPTIONS)
     dtype, state = choice(options, "dtype", DTYPES), choice(options, "state", STATES)
     # An @ in a path is no revision.
-    path = Path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}").expanduser()
+    path = user_path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}")
     if not path.exists():
         raise InputError("no such file or folder", file=path)
     if not path.is_dir() and "vocab" not in options:
@@ -157,7 +158,7 @@ def _opened(path: Path, options: Mapping[str, str]) -> tuple[Weights, Vocabulary
     shape = read_shape(path / CONFIG) if path.is_dir() else None
     lowercase = yes(options, "lowercase") if "lowercase" in options or shape is None else shape.lowercase
     words = choice(options, "words", SPLITTINGS) if "words" in options or shape is None else shape.words
-    listed = Path(options["vocab"]).expanduser() if "vocab" in options else path / VOCABULARY
+    listed = user_path(options["vocab"]) if "vocab" in options else path / VOCABULARY
     vocabulary = read_vocabulary(listed, lowercase=lowercase, words=words)
     if shape is None:
         weights = load_weights(path)

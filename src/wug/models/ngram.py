@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from wug.errors import ModelError
-from wug.files import checksum, read_bytes, read_lines
+from wug.files import checksum, read_bytes, read_lines, user_path
 from wug.models._ragged import Ints, Ragged
 from wug.models._spec import ModelSpec
 from wug.models._words import Vocabulary, answer, worded, yes
@@ -67,7 +66,7 @@ class NgramModel:
 def load(spec: ModelSpec) -> NgramModel:
     """The model in the file that `spec` names."""
     options = spec.checked(OPTIONS)
-    path = Path(spec.name).expanduser()
+    path = user_path(spec.name)
     eos, lowercase = yes(options, "eos"), yes(options, "lowercase")
     data = read_bytes(path)
     if data.startswith(b"mmap lm "):

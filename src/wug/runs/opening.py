@@ -10,7 +10,7 @@ from typing import Any
 
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
-from wug.files import head
+from wug.files import existing, head, shortened, user_path
 from wug.models._spec import ModelSpec, parse
 from wug.types import Generator, Problem, Scorer, Suite
 
@@ -77,8 +77,8 @@ def check_options(options: Mapping[str, str], families: set[str]) -> None:
 
 def locate(text: str, kind: str | None = None) -> list[Path]:
     """The files or folders that a user's word for a suite stands for."""
-    path = Path(text).expanduser()
-    if path.exists():
+    path = user_path(text) if "/" in text else Path(text)
+    if existing(path):
         return _within(path, [kind] if kind else registry.names("suites"))
     builtin = builtin_suites()
     if text in builtin:
@@ -88,7 +88,7 @@ def locate(text: str, kind: str | None = None) -> list[Path]:
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
-    raise UnknownName("suite", text, [*builtin, *registry.names("suites")])
+    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("suites")])
 
 
 def family_of(path: Path, kind: str | None = None) -> str:
@@ -124,14 +124,14 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
     """A model's name taken apart; the kind of a bare folder or .pt file is told by what it is."""
     kinds = registry.names("models")
     name, mark, given = text.partition("?")
-    if name in (builtin := builtin_models()) and not Path(name).exists():
+    if name in (builtin := builtin_models()) and not existing(name):
         text = f"{builtin[name]}{mark}{given}"
-    elif name.startswith("wug-") and not Path(name).exists():
+    elif name.startswith("wug-") and not existing(name):
         raise UnknownName("built-in model", name, builtin)
-    folder = Path(text.partition("?")[0]).expanduser()
-    if (folder / "config.json").is_file():
-        text = f"{_kind_of(folder)}:{text}"
-    elif folder.is_file() and folder.suffix == ".pt":
+    path = existing(name)
+    if path and (path / "config.json").is_file():
+        text = f"{_kind_of(path)}:{text}"
+    elif path and path.is_file() and path.suffix == ".pt":
         text = f"lstm:{text}"
     elif text.startswith("bert_"):  # as evaluate_lm.py spells BERT models
         text = f"masked:{text}"
@@ -141,7 +141,7 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
 def _kind_of(folder: Path) -> str:
     try:
         config: Any = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{folder / 'config.json'}: cannot be read: {error}") from None
     named = config.get("architectures") if isinstance(config, dict) else None
     for architecture in named if isinstance(named, list) else ():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from wug.errors import InputError, UnknownName
+from wug.files import user_path
 from wug.suites.pairs._unigrams import Unigrams, read_unigrams
 
 OPTIONS: Mapping[str, str] = {
@@ -64,7 +64,7 @@ def settings(options: Mapping[str, str]) -> Settings:
     for key in options:
         if key not in OPTIONS:
             raise UnknownName("option of pairs suites", key, OPTIONS)
-    unigrams = read_unigrams(Path(options["slor"]).expanduser()) if options.get("slor") else None
+    unigrams = read_unigrams(user_path(options["slor"])) if options.get("slor") else None
     chosen = Settings(
         _one_of("target", options.get("target", "sentence"), TARGETS),
         _one_of("normalise", options.get("normalise", "none"), NORMALISED),
