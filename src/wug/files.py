@@ -50,13 +50,17 @@ def read_bytes(path: Path, limit: int | None = None) -> bytes:
 def user_path(text: str | Path) -> Path:
     """The path that a user wrote, `~` replaced by the home folder; an error where no file can be called so."""
     try:
+        str(text).encode()
+    except UnicodeEncodeError:  # what Python makes of bytes that are no UTF-8
+        raise InputError("a name that is not UTF-8 text. Rename the file or folder", file=text) from None
+    if "\0" in str(text):
+        raise InputError("a path cannot have a NUL in it", file=text)
+    try:
         path = Path(text).expanduser()
         path.exists()
     except RuntimeError:
         user = Path(text).parts[0]
         raise InputError(f"no home folder of a user {user[1:]!r} is known. Write the path in full", file=text) from None
-    except ValueError:
-        raise InputError("a path cannot have a NUL in it", file=text) from None
     except OSError as error:
         raise InputError(f"no path that can be used: {error.strerror or error}", file=shortened(str(text))) from None
     return path
@@ -106,6 +110,11 @@ def read_lines(path: Path) -> list[str]:
     if lines and lines[-1] == "":
         lines.pop()
     return lines
+
+
+def table_text(text: str) -> str:
+    """The text of a table; where all its lines end in CR alone, as old spreadsheets write them, with LF instead."""
+    return text if "\n" in text else text.replace("\r", "\n")
 
 
 def head(path: Path) -> str:

@@ -153,11 +153,12 @@ def _page(store: Store, found: Comparison, output: Path) -> None:
 def _side(text: str) -> list[int]:
     """The numbers of the runs in `1,2,3`."""
     from wug.errors import InputError
+    from wug.files import shortened
 
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts):
+    if not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
         raise InputError(
-            f"{text!r} is no run: give its number, or several joined by commas, as in 1,2,3 (wug list runs)"
+            f"{shortened(text)!r} is no run: give its number, or several joined by commas, as in 1,2,3 (wug list runs)"
         )
     return [int(part) for part in parts]
 

@@ -108,7 +108,7 @@ def read_config(path: Path) -> Mapping[str, Any]:
     """The fields of a config.json."""
     try:
         config: Any = json.loads(read_text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"no JSON ({error})", file=path) from None
     if not isinstance(config, dict):
         raise InputError("expected an object with the fields of a model", file=path)

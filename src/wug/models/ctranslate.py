@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, MissingExtra, ModelError
-from wug.files import checksum, read_bytes, read_lines, read_text, user_path
+from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
 from wug.models import _asking, _opennmt
 from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
@@ -125,7 +125,7 @@ def load(spec: ModelSpec) -> TranslatorModel:
         raise ModelError(f"{spec}: the folder has no model.bin, so it is no CTranslate2 model")
     dtype = choice(options, "dtype", DTYPES)
     device, _, number = options.get("device", "auto").partition(":")
-    if number and not number.isdigit():
+    if number and not (number.isascii() and number.isdigit() and len(number) < 4):
         raise InputError(f"option device={options['device']!r}: write cpu, cuda or cuda:1")
     try:
         translator = ctranslate2.Translator(
@@ -165,7 +165,7 @@ def _vocabulary(folder: Path) -> frozenset[str] | None:
     """The words that a source may have, or None where the folder does not say."""
     for name in VOCABULARIES:
         if (folder / f"{name}.json").is_file():
-            return frozenset(map(str, json.loads(read_text(folder / f"{name}.json"))))
+            return frozenset(map(str, _json(folder / f"{name}.json")))
         if (folder / f"{name}.txt").is_file():
             return frozenset(read_lines(folder / f"{name}.txt"))
     return None
@@ -174,8 +174,16 @@ def _vocabulary(folder: Path) -> frozenset[str] | None:
 def _config(folder: Path) -> Mapping[str, Any]:
     """What the folder says about its marks; folders of older converters say nothing."""
     path = folder / "config.json"
-    found: Any = json.loads(read_text(path)) if path.is_file() else {}
+    found: Any = _json(path) if path.is_file() else {}
     return found if isinstance(found, dict) else {}
+
+
+def _json(path: Path) -> Any:
+    try:
+        found: Any = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: no JSON ({shortened(str(error))}). Convert or copy the model again") from None
+    return found if isinstance(found, dict | list) else []
 
 
 def _without_end(tokens: list[str], end: str) -> list[str]:

@@ -77,8 +77,8 @@ def check_options(options: Mapping[str, str], families: set[str]) -> None:
 
 def locate(text: str, kind: str | None = None) -> list[Path]:
     """The files or folders that a user's word for a suite stands for."""
-    path = user_path(text) if "/" in text else Path(text)
-    if existing(path):
+    path = user_path(text)
+    if path.exists():
         return _within(path, [kind] if kind else registry.names("suites"))
     builtin = builtin_suites()
     if text in builtin:

@@ -59,7 +59,7 @@ def read_unigrams(path: Path) -> Unigrams:
         if not line.strip():
             continue
         word, _, count = line.replace("\t", " ").strip().rpartition(" ")
-        if not word.strip() or not count.isdecimal():
+        if not word.strip() or not count.isdecimal() or len(count) > 15:
             raise InputError(f"{line[:60]!r} is not a word and its count", file=path, place=f"line {number}")
         counts[word.strip()] = counts.get(word.strip(), 0) + int(count)
     if not counts:
