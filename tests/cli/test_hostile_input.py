@@ -119,6 +119,41 @@ def test_a_folder_named_like_a_built_in_suite_hides_nothing_from_the_list(
     assert "localism" in wug("list", "suites", "--json").out
 
 
+def test_a_package_that_judging_needs_is_asked_for_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wug.judges._logical_form_measures import edit_distance
+    from wug.runs import opening
+
+    def loaded(*args: object) -> None:
+        raise AssertionError("the model was opened")
+
+    monkeypatch.setattr(opening, "open_model", loaded)
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
+    monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
+    edit_distance.cache_clear()
+    refused(wug("run", "wug_cogs_test", "--model", "wug-cogs"), "wug[cogs]")
+
+
+@pytest.mark.parametrize(
+    ("package", "command"),
+    [
+        ("altair", "report 1 -o page.html"),
+        ("vl_convert", "compare 1 2 -o chart.svg"),
+        ("altair", "export 1 --chart -o chart.svg"),
+        ("pyarrow.parquet", "export 1 -o rows.parquet"),
+        ("altair", "demo -o demo"),
+        ("altair", "make pcfgset -o data --chart chart.svg"),
+    ],
+)
+def test_packages_for_output_are_asked_for_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    refused(wug(*command.split()), "pip install 'wug[")
+    assert not (tmp_path / "data").exists()
+    assert not (tmp_path / "demo").exists()
+
+
 def _suite() -> Path:
     from wug.runs.opening import builtin_suites
 

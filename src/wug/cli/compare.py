@@ -74,9 +74,12 @@ def command(
     wug compare 1,2,3 4,5,6 --items 10
     wug compare --curve 1 2 3 4 -o curve.svg
     """
+    from wug.report import charts
     from wug.runs.compare import Choice
     from wug.runs.store import Store
 
+    if output is not None and output.suffix.lower() in (*CHARTS, ".html", ".htm"):
+        charts.require()
     store = Store(db or common.default_db())
     numbers = [_side(text) for text in sides]
     if steps is not None and not curve:

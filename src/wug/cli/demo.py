@@ -62,10 +62,14 @@ def command(output: Path, limit: int | None) -> None:
     wug demo --limit 20 --output /tmp/demo
     """
     from wug.files import write_text
+    from wug.report import charts
     from wug.report.page import Report, render
     from wug.runs.cache import Cache
+    from wug.runs.opening import open_suites, require_packages
     from wug.runs.store import Store
 
+    charts.require()
+    require_packages(suite for go in GOES for name in go.suites for suite in open_suites(name))
     store, cache = Store(output / "wug.db"), Cache(output / "answers.db")
     kept = [_ask(go, min(go.items, limit or go.items), store, cache) for go in GOES]
     reports = [

@@ -68,6 +68,8 @@ def command(
         _chart(store, runs, suites, what, figure, output)
         return
     form = form or SUFFIXES.get("" if output is None else output.suffix.lower(), "csv")
+    if form == "parquet":
+        _require_parquet(output)
     what = what or ("estimates" if form in ("md", "latex") else "outcomes")
     if what == "comparison":
         columns, rows, text = _compared(store, runs, suites, form)
@@ -75,7 +77,7 @@ def command(
         results = _results(store, runs, suites)
         columns, rows = ([], []) if what == "suite" else _rows(results, what)
         text = _evaluated(results) if what == "suite" else _text(results, what, form)
-    if text is None and form == "parquet":
+    if text is None and form == "parquet" and output is not None:
         _write_parquet(columns, rows, output)
         return
     _deliver(_written(columns, rows, form, raw) if text is None else text, output)
@@ -167,6 +169,7 @@ def _chart(
 
     if output is None:
         raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")
+    charts.require(output)
     if what == "comparison":
         from wug.report.comparison_chart import chart
         from wug.runs.compare import Choice, compare
@@ -188,20 +191,27 @@ def _deliver(text: str, output: Path | None) -> None:
         common.say(f"wrote {output}")
 
 
-def _write_parquet(columns: list[str], rows: list[tuple[Any, ...]], path: Path | None) -> None:
+def _require_parquet(path: Path | None) -> None:
     from wug.errors import InputError, MissingExtra
 
     if path is None:
         raise InputError("Parquet is no text: name a file with -o")
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise MissingExtra("Parquet", "parquet") from None
+
+
+def _write_parquet(columns: list[str], rows: list[tuple[Any, ...]], path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from wug.files import write_bytes, writing
+
     data = {name: [row[place] for row in rows] for place, name in enumerate(columns)}
-    try:
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.table(data), out)
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(data), path)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    write_bytes(path, out.getvalue().to_pybytes())
     common.say(f"wrote {path}")

@@ -165,6 +165,7 @@ def _open(
     if not chosen:
         known = sorted({tag for suite in found.values() for tag in suite.meta.get("tags") or ()})
         raise InputError(f"no suite has the tag {' or '.join(tags)}. Tags there: {', '.join(known) or 'none'}")
+    opening.require_packages(chosen)
     return [suite if limit is None else suite.sample(limit) for suite in chosen]
 
 

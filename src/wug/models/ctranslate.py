@@ -13,9 +13,9 @@ from typing import Any
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
 from wug.models import _asking, _opennmt
+from wug.models._fingerprint import content, fingerprint, unchanged
 from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
-from wug.models._weights import fingerprint
 
 ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
@@ -116,7 +116,9 @@ def load(spec: ModelSpec) -> TranslatorModel:
         raise MissingExtra("a ctranslate model", "ctranslate") from None
     path = user_path(spec.name)
     if path.is_file():
-        folder, mark = _opennmt.converted(path), _opennmt.digest(path)[:12]
+        mark = content(path)[:12]
+        with unchanged(path):
+            folder = _opennmt.converted(path)
     elif path.is_dir():
         folder, mark = path, fingerprint(path)
     else:
@@ -128,13 +130,14 @@ def load(spec: ModelSpec) -> TranslatorModel:
     if number and not (number.isascii() and number.isdigit() and len(number) < 4):
         raise InputError(f"option device={options['device']!r}: write cpu, cuda or cuda:1")
     try:
-        translator = ctranslate2.Translator(
-            str(folder),
-            device=device,
-            device_index=int(number or 0),
-            compute_type="default" if dtype == "auto" else dtype,
-            intra_threads=whole(options, "threads") or 0,
-        )
+        with unchanged(folder):
+            translator = ctranslate2.Translator(
+                str(folder),
+                device=device,
+                device_index=int(number or 0),
+                compute_type="default" if dtype == "auto" else dtype,
+                intra_threads=whole(options, "threads") or 0,
+            )
     except (RuntimeError, ValueError) as error:
         raise ModelError(f"{spec}: cannot be loaded: {str(error).splitlines()[0][:300]}") from error
     return TranslatorModel(f"ctranslate/{path.resolve().name}@{mark}", folder, translator, options)

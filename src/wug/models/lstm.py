@@ -10,6 +10,7 @@ import numpy as np
 
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import user_path
+from wug.models._fingerprint import unchanged
 from wug.models._lstm_folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_shape, require_fit
 from wug.models._lstm_network import Floats, Network
 from wug.models._lstm_walk import walk_list, walk_tree
@@ -135,14 +136,19 @@ def load(spec: ModelSpec) -> WordLSTM:
         raise MissingExtra("an lstm model", "hf") from None
     from wug.models._weights import pick_device
 
-    weights, vocabulary = _opened(path, options)
-    network = Network(weights, device=pick_device(options.get("device")), dtype=dtype)
+    with unchanged(path):
+        return _loaded(spec, path, Settings(state, yes(options, "eos"), dtype), pick_device(options.get("device")))
+
+
+def _loaded(spec: ModelSpec, path: Path, settings: Settings, device: str) -> WordLSTM:
+    weights, vocabulary = _opened(path, spec.options)
+    network = Network(weights, device=device, dtype=settings.dtype)
     if path.is_dir():  # the weights of simple RNNs do not say their kind
         kind = [weights.kind] if weights.kind.startswith("RNN_") else []
         name = f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *kind)}"
     else:
         name = f"lstm/{path.name}@{fingerprint(path, vocabulary.names)}"
-    return WordLSTM(spec, name, network, vocabulary, Settings(state, yes(options, "eos"), dtype))
+    return WordLSTM(spec, name, network, vocabulary, settings)
 
 
 def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces") -> Vocabulary:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,14 @@ def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str |
         known: Mapping[str, str] = module.OPTIONS
         suites += module.read(path, {key: value for key, value in (options or {}).items() if key in known})
     return suites
+
+
+def require_packages(suites: Iterable[Suite]) -> None:
+    """MissingExtra where judging will need a package that is not there: better now than after the model was asked."""
+    for family in dict.fromkeys(suite.kind for suite in suites):
+        module = registry.find("suites", family)
+        if "require_packages" in vars(module):
+            module.require_packages()
 
 
 def check_options(options: Mapping[str, str], families: set[str]) -> None:

@@ -83,7 +83,10 @@ def output_options(function: common.Function) -> common.Function:
 def make(kind: str, given: dict[str, Any], **more: Any) -> None:
     """Write the files of a kind, as the options ask for them; `more` are settings of this kind alone."""
     from wug.make import pcfgset
+    from wug.report import charts
 
+    if given["chart"] is not None:
+        charts.require(given["chart"])
     plan = _plan(given, more)
     made = pcfgset.make(kind, plan)
     folder: Path = given["output"]
