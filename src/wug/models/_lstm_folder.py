@@ -122,6 +122,7 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
 
 def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
     """Write a safetensors file, whole or not at all."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     try:
@@ -132,6 +133,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
             fresh.replace(path)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    except SafetensorError as error:  # as it calls a full disk
+        raise InputError(f"cannot be written: {error}", file=path) from None
 
 
 def require_type(path: Path, config: Mapping[str, Any], expected: str) -> None:

@@ -77,6 +77,8 @@ def converted(path: Path) -> Path:
                 shutil.move(made, folder)
     except OSError as error:
         raise ModelError(f"{path}: the converted model cannot be kept in {folder}: {error.strerror or error}") from None
+    except RuntimeError as error:  # PyTorch's word for a full disk
+        raise ModelError(f"{path}: the converted model cannot be kept in {folder}. Is the disk full?") from error
     return folder
 
 
