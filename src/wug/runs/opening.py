@@ -136,7 +136,7 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
         text = f"{builtin[name]}{mark}{given}"
     elif name.startswith("wug-") and not existing(name):
         raise UnknownName("built-in model", name, builtin)
-    path = existing(name)
+    path = existing(text.partition("?")[0])
     if path and (path / "config.json").is_file():
         text = f"{_kind_of(path)}:{text}"
     elif path and path.is_file() and path.suffix == ".pt":
