@@ -127,6 +127,12 @@ def head(path: Path) -> str:
         return ""
 
 
+def require_text(path: Path) -> None:
+    """The error that says so, where a file does not begin as UTF-8 text."""
+    if "\ufffd" in head(path)[:-4]:  # a last character may have been cut off
+        read_text(path)
+
+
 def checksum(*parts: bytes | str) -> str:
     """Twelve hexadecimal digits that change when any part does."""
     digest = hashlib.blake2b(digest_size=6)

@@ -10,7 +10,7 @@ from typing import Any
 
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
-from wug.files import existing, head, shortened, user_path
+from wug.files import existing, head, require_text, shortened, user_path
 from wug.models._spec import ModelSpec, parse
 from wug.types import Generator, Problem, Scorer, Suite
 
@@ -108,6 +108,7 @@ def family_of(path: Path, kind: str | None = None) -> str:
     for name in registry.names("suites"):
         if registry.find("suites", name).recognises(path, start):
             return name
+    require_text(path)
     kinds = ", ".join(registry.names("suites"))
     empty = path.is_file() and path.stat().st_size == 0
     what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
