@@ -99,6 +99,15 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def caret(text: str, start: int, end: int) -> str:
-    """`text` indented by four, with carets under its characters `start:end`."""
-    flat = "".join(" " if ch in "\n\r\t" else ch for ch in text)
-    return f"    {flat}\n    {' ' * start}{'^' * max(1, end - start)}"
+    """`text` indented by four, with carets under its characters `start:end`; of a long one only what is around them."""
+    first = max(0, start - _AROUND) if len(text) > 2 * _AROUND else 0
+    last = min(len(text), max(start + 1, min(end, start + _AROUND)) + _AROUND) if len(text) > 2 * _AROUND else len(text)
+    end = min(end, max(last, start + 1))
+    # What is not printed as one character would move the carets.
+    shown = "".join(ch if ch.isprintable() else " " for ch in text[first:last])
+    before, after = "… " if first else "", " …" if last < len(text) else ""
+    return f"    {before}{shown}{after}\n    {' ' * (len(before) + start - first)}{'^' * max(1, end - start)}"
+
+
+_AROUND = 300
+"""Characters of a text that are shown on either side of a fault in it."""

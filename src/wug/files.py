@@ -6,21 +6,35 @@ import gzip
 import hashlib
 import lzma
 import os
+import stat
 import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from wug.errors import InputError
 
 HEAD = 64 * 1024
+LARGEST = 512 * 1024**2
+"""Bytes that a compressed file may unpack to, where the user sets no other bound: corpora have a third of it."""
+BOUND = "WUG_MAX_BYTES"
+"""The environment variable that sets another bound."""
+_PIECE = 4 * 1024**2
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a file, decompressed if it is gzip or xz; only the first `limit` where given."""
+    """The bytes of a file, decompressed if it is gzip or xz; only the first `limit` where given.
+
+    A small compressed file can unpack to more than any memory holds: beyond `largest()` bytes it is refused.
+    """
     try:
         with path.open("rb") as raw, _decompressed(raw) as plain:
-            return plain.read() if limit is None else plain.read(limit)
+            if limit is not None:
+                return plain.read(limit)
+            regular = plain is raw and stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+            return plain.read() if regular else _read_bounded(plain, path)
     except FileNotFoundError:
         raise InputError("no such file", file=path) from None
     except IsADirectoryError:
@@ -29,6 +43,51 @@ def read_bytes(path: Path, limit: int | None = None) -> bytes:
         raise InputError(f"damaged compressed file ({error})", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
+    except ValueError as error:  # a NUL in the name
+        raise InputError(f"no name that a file can have ({error})", file=path) from None
+
+
+def user_path(text: str | Path) -> Path:
+    """The path that a user wrote, `~` replaced by the home folder; an error where no file can be called so."""
+    try:
+        str(text).encode()
+    except UnicodeEncodeError:  # what Python makes of bytes that are no UTF-8
+        raise InputError("a name that is not UTF-8 text. Rename the file or folder", file=text) from None
+    if "\0" in str(text):
+        raise InputError("a path cannot have a NUL in it", file=text)
+    try:
+        path = Path(text).expanduser()
+        path.exists()
+    except RuntimeError:
+        user = Path(text).parts[0]
+        raise InputError(f"no home folder of a user {user[1:]!r} is known. Write the path in full", file=text) from None
+    except OSError as error:
+        raise InputError(f"no path that can be used: {error.strerror or error}", file=shortened(str(text))) from None
+    return path
+
+
+def existing(text: str | Path) -> Path | None:
+    """The path that a user wrote, if there is something; None also where nothing can be called so."""
+    try:
+        path = user_path(text)
+    except InputError:
+        return None
+    return path if path.exists() else None
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """The text, its middle left out where it is longer than an error message should be."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
+def largest() -> int:
+    """Bytes that a file may unpack to: what the environment says, else LARGEST."""
+    given = os.environ.get(BOUND, "")
+    if not given:
+        return LARGEST
+    if not (given.isascii() and given.isdigit() and len(given) < 19):
+        raise InputError(f"{BOUND}={shortened(given)!r}: write a number of bytes, such as {BOUND}={4 * 1024**3}")
+    return int(given)
 
 
 def read_text(path: Path) -> str:
@@ -39,7 +98,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
-            f"not UTF-8 text (byte 0x{data[error.start]:02x}). Save the file as UTF-8",
+            f"not UTF-8 text (byte 0x{data[error.start]:02x}){_guess(data)}. Save the file as UTF-8",
             file=path,
             place=f"line {line}",
         ) from None
@@ -53,6 +112,11 @@ def read_lines(path: Path) -> list[str]:
     return lines
 
 
+def table_text(text: str) -> str:
+    """The text of a table; where all its lines end in CR alone, as old spreadsheets write them, with LF instead."""
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
 def head(path: Path) -> str:
     """The first 64 KiB as text, whatever they are; empty for a folder or a file that cannot be read."""
     if not path.is_file():
@@ -63,28 +127,44 @@ def head(path: Path) -> str:
         return ""
 
 
+def require_text(path: Path) -> None:
+    """The error that says so, where a file does not begin as UTF-8 text."""
+    if "\ufffd" in head(path)[:-4]:  # a last character may have been cut off
+        read_text(path)
+
+
 def checksum(*parts: bytes | str) -> str:
     """Twelve hexadecimal digits that change when any part does."""
     digest = hashlib.blake2b(digest_size=6)
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part
+        # A file's name may have bytes that are no UTF-8, which Python keeps as lone surrogates.
+        data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
     return digest.hexdigest()
 
 
 def write_text(path: Path, text: str, *, private: bool = False) -> None:
-    """Write a file whole or not at all: a reader never sees half of it.
+    """Write a file whole or not at all, in a folder that is made where there is none.
 
     A private one is readable by its owner alone, and so is the folder where that has to be made.
     """
-    try:
+    with writing(path):
         path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-        # The name is cut, so that one that just fits stays so with what is added.
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    # Lone surrogates have no UTF-8; in JSON what stands for them here is read as what they were.
+    write_bytes(path, text.encode(errors="backslashreplace"), private=private)
+
+
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write a file whole or not at all: a reader never sees half of it."""
+    with writing(path):
+        if path.exists() and not path.is_file():  # such as /dev/stdout
+            path.write_bytes(data)
+            return
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".wug-")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
-                out.write(text)
+            with os.fdopen(handle, "wb") as out:
+                out.write(data)
             if not private:
                 umask = os.umask(0)
                 os.umask(umask)
@@ -93,8 +173,38 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the system refuses meanwhile is an InputError about `path`."""
+    try:
+        yield
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+        raise InputError(f"cannot be written: {error.strerror or error}", file=shortened(str(path))) from None
+    except ValueError as error:  # a NUL in the name
+        raise InputError(f"no name that a file can have ({error})", file=path) from None
+
+
+def _read_bounded(plain: BinaryIO, path: Path) -> bytes:
+    """All there is, in pieces, as long as it stays within the bound."""
+    most, found = largest(), bytearray()
+    while piece := plain.read(min(_PIECE, most + 1 - len(found))):
+        found += piece
+        if len(found) > most:
+            raise InputError(
+                f"it unpacks to more than {most:,} bytes, which is the bound. If it is what it should be, unpack it "
+                f"yourself, or set a higher one: {BOUND}={8 * most}",
+                file=path,
+            )
+    return bytes(found)
+
+
+def _guess(data: bytes) -> str:
+    """What else the text of a file that is not UTF-8 seems to be in."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return ": it is UTF-16, as some Windows programs write it"
+    return ""
 
 
 def _decompressed(raw: BinaryIO) -> BinaryIO:

@@ -240,3 +240,18 @@ def test_both_readings_of_the_published_exceptions_agree(ratio: str) -> None:
 def _lines(path: Path) -> list[str]:
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return text.decode().splitlines()
+
+
+def test_a_source_of_very_many_functions_is_refused_before_it_is_computed() -> None:
+    # 20,000 results of 2 to 20,002 symbols: 200 million together.
+    with pytest.raises(InputError, match=r"20,000 steps of its meaning have more than 10,000,000 symbols"):
+        meaning(" ".join(["echo"] * 20_000) + " A1 B1")
+    with pytest.raises(InputError, match="more than 1,000,000 symbols"):
+        meaning(" ".join(["repeat"] * 20_000) + " A1 B1")
+    assert meaning(" ".join(["reverse"] * 20_001) + " A1 B1") == "B1 A1"
+
+
+def test_a_tree_of_very_many_functions_is_not_drawn() -> None:
+    assert draw(parse(" ".join(["reverse"] * 20_000) + " A1")) == (
+        "(a tree of 20,000 functions; 500 at most are drawn)"
+    )

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 
+from wug.errors import ModelError
 from wug.models._spec import ModelSpec
 from wug.models.lstm import load as load_lstm
 from wug.runs.opening import open_model
 from wug.train._text import TextLesson, block_mask
 from wug.train.causal import CausalLesson
+from wug.train.checkpoint import Checkpoint, Standing
 from wug.train.corpus import Rows, Stream, encode
 from wug.train.lstm import LSTMLesson, Words
 from wug.train.masked import HIDDEN, SHOWN_AS_MASK, MaskedLesson
@@ -178,3 +181,32 @@ def test_dropout_follows_the_seed() -> None:
             with torch.no_grad():
                 values.append(float(lesson.loss(batch)))
         assert values[0] == values[1] != values[2]
+
+
+def test_a_full_disk_leaves_no_half_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lesson = causal()
+    lesson.save(tmp_path, "float32")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= before.keys()
+
+    def full(folder: str, **options: Any) -> None:
+        Path(folder, "model.safetensors").write_bytes(b"half")
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(lesson.model, "save_pretrained", full)
+    with pytest.raises(ModelError, match=r"the model cannot be written: .*No space left on device"):
+        lesson.save(tmp_path, "float32")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
+    class Full:
+        def state(self) -> dict[str, Any]:
+            raise RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 704 vs 598")
+
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.folder.mkdir(parents=True)
+    checkpoint.file.write_bytes(b"before")
+    with pytest.raises(ModelError, match=r"cannot be written: the disk may be full.*the same command to go on"):
+        checkpoint.write(torch.nn.Linear(1, 1), Full(), Standing(1, (0.5,), 1.0))
+    assert [file.read_bytes() for file in checkpoint.folder.iterdir()] == [b"before"]

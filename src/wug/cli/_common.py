@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from wug.cli import _printing as printing
+from wug.report.markup import visible
+
 if TYPE_CHECKING:
     from wug.types import Result, Row, Suite
 
@@ -78,26 +81,21 @@ def pairs(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> d
 
 def command_line() -> str:
     """The command as the user wrote it."""
-    return shlex.join(["wug", *sys.argv[1:]])
+    return visible(shlex.join(["wug", *sys.argv[1:]]))
 
 
 def deliver(results: Sequence[Result], form: str, hint: str | None = None) -> None:
     """Print results on stdout; for a person, what to do next on stderr."""
     if form == "table":
-        from rich.console import Console
-
         from wug.report.terminal import show
 
-        console = Console(soft_wrap=False)
-        if not console.is_terminal:
-            console = Console(width=120)
-        show(results, console)
-        if hint and not quiet():
-            print(hint, file=sys.stderr)
+        show(results, printing.console(width=120))
+        if hint:
+            say(hint)
     else:
         from wug.report.table import FORMATS as WRITERS
 
-        print(WRITERS[form](results))
+        printing.emit(WRITERS[form](results))
 
 
 def scored(suite: Suite, model: str, options: Mapping[str, str], rows: Iterable[Row]) -> Result:
@@ -134,7 +132,7 @@ def quiet() -> bool:
 def say(text: str) -> None:
     """A line on stderr, unless the user asked for silence."""
     if not quiet():
-        print(text, file=sys.stderr)
+        printing.tell(text)
 
 
 @contextmanager
@@ -143,11 +141,10 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     if quiet() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

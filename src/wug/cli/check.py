@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wug.cli import _printing as printing
+
 if TYPE_CHECKING:
     from wug.types import Problem
 
@@ -39,9 +41,9 @@ def command(files: tuple[str, ...], kind: str | None, strict: bool) -> int:
             problems = [Problem("error", where, error.message)]
         bad = [problem for problem in problems if problem.level == "error" or strict]
         faults += bool(bad)
-        click.echo(f"{path}: {_summary(problems)}")
+        printing.echo(f"{path}: {_summary(problems)}")
         for problem in problems:
-            click.echo("\n".join(f"  {line}" for line in f"{problem.level}: {problem}".split("\n")))
+            printing.echo("\n".join(f"  {line}" for line in f"{problem.level}: {problem}".split("\n")))
     return 1 if faults else 0
 
 

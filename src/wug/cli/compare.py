@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,9 +74,12 @@ def command(
     wug compare 1,2,3 4,5,6 --items 10
     wug compare --curve 1 2 3 4 -o curve.svg
     """
+    from wug.report import charts
     from wug.runs.compare import Choice
     from wug.runs.store import Store
 
+    if output is not None and output.suffix.lower() in (*CHARTS, ".html", ".htm"):
+        charts.require()
     store = Store(db or common.default_db())
     numbers = [_side(text) for text in sides]
     if steps is not None and not curve:
@@ -152,11 +156,12 @@ def _page(store: Store, found: Comparison, output: Path) -> None:
 def _side(text: str) -> list[int]:
     """The numbers of the runs in `1,2,3`."""
     from wug.errors import InputError
+    from wug.files import shortened
 
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts):
+    if not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
         raise InputError(
-            f"{text!r} is no run: give its number, or several joined by commas, as in 1,2,3 (wug list runs)"
+            f"{shortened(text)!r} is no run: give its number, or several joined by commas, as in 1,2,3 (wug list runs)"
         )
     return [int(part) for part in parts]
 
@@ -190,14 +195,11 @@ def _deliver(text: str, output: Path | None) -> None:
     from wug.files import write_text
 
     if output is None:
-        click.echo(text)
+        printing.emit(text)
     else:
         write_text(output, text + "\n")
         common.say(f"wrote {output}")
 
 
 def _console() -> Console:
-    from rich.console import Console
-
-    console = Console(soft_wrap=False)
-    return console if console.is_terminal else Console(width=160)
+    return printing.console(width=160)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from wug.cli import _printing as printing
+
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -21,4 +23,4 @@ def command(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(cli, {}, "wug", "_WUG_COMPLETE").source())
+    printing.emit(kind(cli, {}, "wug", "_WUG_COMPLETE").source())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.runs.cache import Cache
@@ -61,10 +62,14 @@ def command(output: Path, limit: int | None) -> None:
     wug demo --limit 20 --output /tmp/demo
     """
     from wug.files import write_text
+    from wug.report import charts
     from wug.report.page import Report, render
     from wug.runs.cache import Cache
+    from wug.runs.opening import open_suites, require_packages
     from wug.runs.store import Store
 
+    charts.require()
+    require_packages(suite for go in GOES for name in go.suites for suite in open_suites(name))
     store, cache = Store(output / "wug.db"), Cache(output / "answers.db")
     kept = [_ask(go, min(go.items, limit or go.items), store, cache) for go in GOES]
     reports = [
@@ -76,7 +81,7 @@ def command(output: Path, limit: int | None) -> None:
     page = output / "report.html"
     write_text(page, render(reports))
     common.deliver([_headline(result) for one in kept for result in one.results], "table")
-    click.echo(_next(page, store.path, [one.number or 0 for one in kept]))
+    printing.echo(_next(page, store.path, [one.number or 0 for one in kept]))
 
 
 def _ask(go: Go, items: int, store: Store, cache: Cache) -> Kept:

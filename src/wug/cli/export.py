@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.runs.store import Store
@@ -36,6 +37,9 @@ SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", 
 @click.option("--chart", is_flag=True, help="A chart instead, as the file's name ends: .svg, .png, .html, .json.")
 @click.option("--figure", help="Which of a suite's charts: a word of its title.  [default: the first]")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file.  [default: stdout]")
+@click.option(
+    "--raw", is_flag=True, help="In csv and tsv, no apostrophe before text that a spreadsheet would take for a formula."
+)
 @common.db_option
 def command(
     runs: tuple[int, ...],
@@ -45,6 +49,7 @@ def command(
     chart: bool,
     figure: str | None,
     output: Path | None,
+    raw: bool,
     db: Path | None,
 ) -> None:
     """Write the rows of runs for other programs, or a chart of them.
@@ -63,6 +68,8 @@ def command(
         _chart(store, runs, suites, what, figure, output)
         return
     form = form or SUFFIXES.get("" if output is None else output.suffix.lower(), "csv")
+    if form == "parquet":
+        _require_parquet(output)
     what = what or ("estimates" if form in ("md", "latex") else "outcomes")
     if what == "comparison":
         columns, rows, text = _compared(store, runs, suites, form)
@@ -70,10 +77,10 @@ def command(
         results = _results(store, runs, suites)
         columns, rows = ([], []) if what == "suite" else _rows(results, what)
         text = _evaluated(results) if what == "suite" else _text(results, what, form)
-    if text is None and form == "parquet":
+    if text is None and form == "parquet" and output is not None:
         _write_parquet(columns, rows, output)
         return
-    _deliver(_written(columns, rows, form) if text is None else text, output)
+    _deliver(_written(columns, rows, form, raw) if text is None else text, output)
 
 
 def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcomes: bool = True) -> list[Result]:
@@ -116,7 +123,7 @@ def _compared(
     return list(comparison.COLUMNS), comparison.rows(found), text
 
 
-def _written(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> str:
+def _written(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str, raw: bool) -> str:
     """Plain rows as text."""
     from wug.report import markup, table
 
@@ -124,7 +131,7 @@ def _written(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         return json.dumps(table.finite(records), ensure_ascii=False, indent=1, allow_nan=False)
     if form in ("csv", "tsv"):
-        return table.delimited(columns, rows, "," if form == "csv" else "\t")
+        return table.delimited(columns, rows, "," if form == "csv" else "\t", raw=raw)
     # What explains a judgement is JSON, too wide for a table that is read.
     kept = [place for place, name in enumerate(columns) if name != "detail"]
     lines = [["" if row[place] is None else _cell(row[place]) for place in kept] for row in rows]
@@ -162,6 +169,7 @@ def _chart(
 
     if output is None:
         raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")
+    charts.require(output)
     if what == "comparison":
         from wug.report.comparison_chart import chart
         from wug.runs.compare import Choice, compare
@@ -177,26 +185,33 @@ def _deliver(text: str, output: Path | None) -> None:
     from wug.files import write_text
 
     if output is None:
-        click.echo(text)
+        printing.emit(text)
     else:
         write_text(output, text + "\n")
         common.say(f"wrote {output}")
 
 
-def _write_parquet(columns: list[str], rows: list[tuple[Any, ...]], path: Path | None) -> None:
+def _require_parquet(path: Path | None) -> None:
     from wug.errors import InputError, MissingExtra
 
     if path is None:
         raise InputError("Parquet is no text: name a file with -o")
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise MissingExtra("Parquet", "parquet") from None
+
+
+def _write_parquet(columns: list[str], rows: list[tuple[Any, ...]], path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from wug.files import write_bytes, writing
+
     data = {name: [row[place] for row in rows] for place, name in enumerate(columns)}
-    try:
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.table(data), out)
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(data), path)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    write_bytes(path, out.getvalue().to_pybytes())
     common.say(f"wrote {path}")

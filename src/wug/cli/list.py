@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 
 
 @click.command("list")
@@ -25,18 +26,17 @@ def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) ->
     """
     rows = _suites(tags) if what == "suites" else _builtin_models() if what == "models" else _runs(db)
     if as_json:
-        click.echo(json.dumps(rows + _kinds() if what == "models" else rows, ensure_ascii=False, indent=2))
+        printing.emit(json.dumps(rows + _kinds() if what == "models" else rows, ensure_ascii=False, indent=2))
         return
     if not rows:
         common.say({"runs": "no runs yet: wug run SUITE --model MODEL"}.get(what, f"no {what} fit"))
     _print(rows)
     if what == "models" or (what == "suites" and not tags):
-        click.echo()
+        printing.echo()
         _print(_kinds() if what == "models" else _families())
 
 
 def _print(rows: list[dict[str, object]]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
@@ -45,8 +45,7 @@ def _print(rows: list[dict[str, object]]) -> None:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(escape(_cell(value)) for value in row.values()))
-    console = Console()
-    (console if console.is_terminal else Console(width=140)).print(table)
+    printing.console(width=140).print(table)
 
 
 def _families() -> list[dict[str, object]]:
@@ -67,7 +66,7 @@ def _suites(tags: tuple[str, ...]) -> list[dict[str, object]]:
 
     rows: list[dict[str, object]] = []
     for name, path in builtin_suites().items():
-        for suite in open_suites(name):
+        for suite in open_suites(str(path)):  # by its path: a file here may be called like it
             has = list(suite.meta.get("tags") or ())
             if not tags or set(tags) & set(has):
                 about = suite.meta.get("description") or _about(name, path.parent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
 import os
 import signal
@@ -12,7 +14,9 @@ from typing import NoReturn
 import click
 
 from wug import __version__, registry
+from wug.cli import _printing as printing
 from wug.errors import WugError
+from wug.files import shortened
 
 
 class Commands(click.Group):
@@ -61,7 +65,7 @@ def cli(ctx: click.Context, debug: bool, quiet: bool) -> None:
     """
     ctx.obj = {"quiet": quiet}
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handler.setFormatter(printing.Lines("%(levelname)s: %(message)s"))
     logging.addLevelName(logging.WARNING, "warning")
     logger = logging.getLogger("wug")
     logger.handlers[:] = [handler]
@@ -73,23 +77,34 @@ def main() -> NoReturn:
     """Run the command line; every exit has its code."""
     debug = "--debug" in sys.argv[1:2] or os.environ.get("WUG_DEBUG", "") not in ("", "0")
     signal.signal(signal.SIGTERM, _interrupt)
+    printing.prepare()
     try:
         code = cli.main(prog_name="wug", standalone_mode=False)
+        sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
         _end("interrupted: run the same command to resume", 130)
     except click.ClickException as error:
-        error.show()
+        error.show(printing.Safe(sys.stderr))  # type: ignore[arg-type]
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         _end("interrupted: run the same command to resume", 130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        printing.silence_stdout()
         sys.exit(141)
     except WugError as error:
         if debug:
             raise
         _end(f"error: {error}", 1)
+    except OSError as error:
+        if debug:
+            raise
+        printing.silence_stdout()  # it may be what cannot be written
+        _end(f"error: {_explain(error)}", 1)
+    except MemoryError:
+        if debug:
+            raise
+        _end("error: the memory of this machine does not suffice for this", 1)
     except Exception as error:
         if debug:
             raise
@@ -104,6 +119,15 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _explain(error: OSError) -> str:
+    """What the system refused: a full disk, a name that is too long, a folder that may only be read."""
+    where = error.filename if error.filename is not None else "the output"
+    name = os.fsdecode(where) if isinstance(where, str | bytes | os.PathLike) else str(where)
+    remedy = ". Make room and give the command again" if error.errno == errno.ENOSPC else ""
+    return f"{shortened(name)}: {error.strerror or error}{remedy}"
+
+
 def _end(message: str, code: int) -> NoReturn:
-    print(message, file=sys.stderr)
+    with contextlib.suppress(OSError):  # nobody listens
+        printing.tell(message)
     sys.exit(code)

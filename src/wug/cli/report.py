@@ -38,9 +38,11 @@ def command(runs: tuple[int, ...], output: Path, db: Path | None) -> None:
     wug report 7 8 9 -o models.html
     """
     from wug.files import write_text
+    from wug.report import charts
     from wug.report.page import Report, render
     from wug.runs.store import Store
 
+    charts.require()
     store = Store(db or common.default_db())
     reports = [
         Report(result, run=number, command=store.run(number).command, created=store.run(number).started)

@@ -11,6 +11,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _flags as flags
+from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.runs.cache import Cache
@@ -127,7 +128,7 @@ def command(
     common.deliver(results, form, common.next_steps(saved) if saved else None)
     if given["print_word_probs"] and form == "table":
         for line in word_probabilities(results):
-            click.echo(line)
+            printing.echo(line)
     return 1 if any(result.status == "failed" for result in results) else 0
 
 
@@ -164,6 +165,7 @@ def _open(
     if not chosen:
         known = sorted({tag for suite in found.values() for tag in suite.meta.get("tags") or ()})
         raise InputError(f"no suite has the tag {' or '.join(tags)}. Tags there: {', '.join(known) or 'none'}")
+    opening.require_packages(chosen)
     return [suite if limit is None else suite.sample(limit) for suite in chosen]
 
 

@@ -6,6 +6,8 @@ import json
 
 import click
 
+from wug.cli import _printing as printing
+
 
 @click.command("schema")
 @click.argument("kind")
@@ -21,4 +23,4 @@ def command(kind: str) -> None:
     module = registry.find("suites", kind)
     if "schema" not in vars(module):
         raise WugError(f"{kind} material is no JSON, so it has no schema; its format is described in the docs")
-    click.echo(json.dumps(module.schema(), indent=2, ensure_ascii=False))
+    printing.emit(json.dumps(module.schema(), indent=2, ensure_ascii=False))

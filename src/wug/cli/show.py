@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 
 
 @click.command("show")
@@ -32,4 +33,4 @@ def command(run: int, failing: bool, db: Path | None, form: str) -> None:
     if failing:
         from wug.report.terminal import failures
 
-        click.echo("\n".join(line for result in results for line in failures(result)))
+        printing.echo("\n".join(line for result in results for line in failures(result)))

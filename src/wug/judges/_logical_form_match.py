@@ -78,8 +78,14 @@ def indices(terms: Iterable[Term]) -> list[str]:
     return list(dict.fromkeys(a for term in terms for a in term.arguments if a.isdigit()))
 
 
-def _by_index(term: Term) -> tuple[list[tuple[bool, int, str]], str]:
-    return [(not a.isdigit(), int(a) if a.isdigit() else 0, a) for a in term.arguments], term.predicate
+def _by_index(term: Term) -> tuple[list[tuple[bool, int, str, str]], str]:
+    """By the numbers of the indices; written out they may be too long for Python to make numbers of them."""
+    return [(not a.isdigit(), *_size(a), a) for a in term.arguments], term.predicate
+
+
+def _size(index: str) -> tuple[int, str]:
+    digits = index.lstrip("0") if index.isdigit() else ""
+    return len(digits), digits
 
 
 def _names_in_order(one: LogicalForm, other: LogicalForm) -> dict[str, str] | None:

@@ -65,6 +65,11 @@ SYMBOL = re.compile(r"[A-Z](?:1[0-9]|20|[1-9])")
 LONGEST = 1_000_000
 """Symbols that a meaning may have: twenty times `repeat` makes a million of one."""
 
+TOGETHER = 10 * LONGEST
+"""Symbols that the results of all steps may have together."""
+DRAWN = 500
+"""Functions that a tree is drawn of: its width grows with its depth, and its size with both."""
+
 _ARITY: Mapping[str, int] = MappingProxyType(
     {name + end: arity for names, arity in ((UNARY, 1), (BINARY, 2)) for name in names for end in ("", TWIN)}
 )
@@ -135,8 +140,15 @@ class Expression:
     def results(self) -> tuple[Symbols, ...]:
         """What each step comes to."""
         # A step at most doubles what there is: only then is a closer look worth its time.
-        if len(self.words) << len(self.steps) > LONGEST and _longest(self) > LONGEST:
-            raise InputError(f"its meaning has more than {LONGEST:,} symbols: {_short(' '.join(self.words))}")
+        if len(self.words) << len(self.steps) > LONGEST:
+            sizes = _sizes(self)
+            if max(sizes, default=0) > LONGEST:
+                raise InputError(f"its meaning has more than {LONGEST:,} symbols: {_short(' '.join(self.words))}")
+            if sum(sizes) > TOGETHER:
+                raise InputError(
+                    f"the {len(sizes):,} steps of its meaning have more than {TOGETHER:,} symbols together: "
+                    f"{_short(' '.join(self.words))}"
+                )
         results: list[Symbols] = []
         for step in self.steps:
             parts = [results[part] if isinstance(part, int) else part for part in step.arguments]
@@ -215,6 +227,8 @@ def draw(expression: Expression, labels: Sequence[str] | None = None) -> str:
     """The tree of an expression as lines of text; `labels` replaces each step's function by a line."""
     if isinstance(expression.root, tuple):
         return " ".join(expression.root) or "(nothing)"
+    if len(expression.steps) > DRAWN:
+        return f"(a tree of {len(expression.steps):,} functions; {DRAWN} at most are drawn)"
     lines: list[str] = []
     stack: list[tuple[Argument, str, str]] = [(expression.root, "", "")]
     while stack:
@@ -303,14 +317,15 @@ class _Reader:
         return SourceFault(message, self.source, start, stop)
 
 
-def _longest(expression: Expression) -> int:
-    """Symbols of the longest result, found without computing any."""
+def _sizes(expression: Expression) -> list[int]:
+    """Symbols of the result of each step, found without computing any."""
     sizes: list[int] = []
     for step in expression.steps:
         parts = [sizes[part] if isinstance(part, int) else len(part) for part in step.arguments]
         name = step.function.removesuffix(TWIN)
-        sizes.append(_SIZES[name](*parts))
-    return max(sizes, default=0)
+        # Beyond the bound a size says no more, and the number itself would grow without end.
+        sizes.append(min(_SIZES[name](*parts), LONGEST + 1))
+    return sizes
 
 
 _SIZES: Mapping[str, Callable[..., int]] = MappingProxyType(

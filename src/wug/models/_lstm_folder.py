@@ -108,7 +108,7 @@ def read_config(path: Path) -> Mapping[str, Any]:
     """The fields of a config.json."""
     try:
         config: Any = json.loads(read_text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"no JSON ({error})", file=path) from None
     if not isinstance(config, dict):
         raise InputError("expected an object with the fields of a model", file=path)
@@ -122,6 +122,7 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
 
 def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
     """Write a safetensors file, whole or not at all."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     try:
@@ -132,6 +133,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
             fresh.replace(path)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    except SafetensorError as error:  # as it calls a full disk
+        raise InputError(f"cannot be written: {error}", file=path) from None
 
 
 def require_type(path: Path, config: Mapping[str, Any], expected: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,8 +155,8 @@ def _said(pickled: Pickled) -> str | None:
         if here:
             raise ModelError(f"{pickled.path}: {feature} is nothing that a word LSTM of this kind has")
     said = rnn.get("mode") or root.state.get("rnn_type")
-    if said is not None and said not in GATES:
-        raise ModelError(f"{pickled.path}: layers of the kind {said!r}; known: {', '.join(GATES)}")
+    if said is not None and (not isinstance(said, str) or said not in GATES):
+        raise ModelError(f"{pickled.path}: layers of the kind {reprlib.repr(said)}; known: {', '.join(GATES)}")
     return said
 
 

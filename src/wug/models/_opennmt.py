@@ -77,6 +77,8 @@ def converted(path: Path) -> Path:
                 shutil.move(made, folder)
     except OSError as error:
         raise ModelError(f"{path}: the converted model cannot be kept in {folder}: {error.strerror or error}") from None
+    except RuntimeError as error:  # PyTorch's word for a full disk
+        raise ModelError(f"{path}: the converted model cannot be kept in {folder}. Is the disk full?") from error
     return folder
 
 
@@ -142,9 +144,9 @@ def _words(path: Path, vocabularies: Any, side: str) -> list[str]:
     return found
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: Any, within: int = 4) -> bool:
     if isinstance(value, list):
-        return all(_is_plain(part) for part in value)
+        return within > 0 and all(_is_plain(part, within - 1) for part in value)
     return value is None or isinstance(value, str | int | float)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wug.errors import InputError
+from wug.files import shortened
 
 DTYPES = ("float32", "bfloat16", "float16", "auto")
 
@@ -22,8 +23,8 @@ def whole(options: Mapping[str, str], name: str) -> int | None:
     value = options.get(name)
     if value is None:
         return None
-    if not value.isascii() or not value.isdigit() or int(value) < 1:
-        raise InputError(f"option {name}={value!r}: write a whole number above 0")
+    if not value.isascii() or not value.isdigit() or len(value) > 15 or int(value) < 1:
+        raise InputError(f"option {name}={shortened(value)!r}: write a whole number above 0")
     return int(value)
 
 

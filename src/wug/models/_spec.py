@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import parse_qsl
 
 from wug.errors import InputError, UnknownName
+from wug.files import existing, shortened, user_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,15 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
         if colon and rest and kind.isidentifier():
             raise UnknownName("kind of model", kind, kinds)
         raise InputError(
-            f"model {text!r} has no kind. Write it as kind:name, such as causal:{text}; kinds: {', '.join(kinds)}"
+            f"model {shortened(text)!r} has no kind. Write it as kind:name, such as causal:{shortened(text)}; "
+            f"kinds: {', '.join(kinds)}"
         )
     verbatim = kind in ("command", "endpoint")  # their names may contain ? and @ themselves
     name, _, query = (rest, "", "") if verbatim else rest.partition("?")
     revision = ""
-    if not verbatim and kind not in ("replay", "ngram", "lstm") and not Path(name).expanduser().exists():
+    if not verbatim and ("\0" in name or name.startswith("~")):
+        user_path(name)  # which says what is wrong with it
+    if not verbatim and kind not in ("replay", "ngram", "lstm") and not existing(name):
         name, _, revision = name.rpartition("@") if "@" in name else (name, "", "")
     given = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=False))
     return ModelSpec(kind, name, revision or None, {**given, **(options or {})})

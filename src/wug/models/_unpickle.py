@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import pickletools
+import reprlib
 import struct
 import zipfile
 import zlib
@@ -25,9 +25,14 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import InputError, ModelError
+from wug.files import BOUND, largest
+from wug.models._pickle_bounds import check_instructions, check_values
 
 MAGIC = b"l\xfc\x9cF\xf9 j\xa8P\x19."
 """The number 0x1950a86a20f9469cfc6c as a pickle ends with it: what the older layout begins with."""
+
+PICKLE = 64 * 1024**2
+"""Bytes of an archive's description of what it holds; of most models it has some thousands."""
 
 DTYPES: Mapping[str, str] = {
     "torch.DoubleStorage": "<f8",
@@ -151,10 +156,12 @@ class Pickled:
     def _view(self, storage: Storage, offset: int, size: tuple[Any, ...], stride: tuple[Any, ...]) -> Array:
         whole = all(isinstance(n, int) and n >= 0 for n in (offset, *size, *stride))
         if not whole or len(size) != len(stride):
-            raise _damaged(self.path, f"a tensor of size {size} has strides {stride}")
+            raise _damaged(self.path, f"a tensor of size {reprlib.repr(size)} has strides {reprlib.repr(stride)}")
         last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
         if prod(size) > storage.size or (prod(size) and last >= storage.size):
-            raise _damaged(self.path, f"a tensor of size {size} does not fit into its {storage.size} numbers")
+            raise _damaged(
+                self.path, f"a tensor of size {reprlib.repr(size)} does not fit its {storage.size:,} numbers"
+            )
         numbers = np.frombuffer(self.data[storage.key], dtype=DTYPES[storage.kind])
         numbers = numbers[storage.offset : storage.offset + storage.size]
         steps = [step * numbers.itemsize for step in stride]
@@ -190,7 +197,7 @@ class _Recorder(pickle.Unpickler):
     """An unpickler that knows only stand-ins, and notes which storages are spoken of."""
 
     def __init__(self, file: BinaryIO, path: Path, allowed: Mapping[str, type], what: str) -> None:
-        _check_memory(file)
+        check_instructions(file)
         super().__init__(file, encoding="utf-8", errors="replace")  # what Python 2 wrote has bytes for text
         self.storages: dict[str, tuple[str, int]] = {}
         """For each storage, its kind and the numbers in it."""
@@ -210,6 +217,12 @@ class _Recorder(pickle.Unpickler):
             self._made[full] = type(name, (self._allowed[full],), {"__slots__": (), "stands_for": full})
         return self._made[full]
 
+    def load(self) -> Any:
+        """What the pickle holds."""
+        root = super().load()
+        check_values(root)
+        return root
+
     def persistent_load(self, pid: Any) -> Any:
         """A storage, by its key; or the class of a module, which older files mark with its source code."""
         match pid:
@@ -223,15 +236,6 @@ class _Recorder(pickle.Unpickler):
                     raise pickle.UnpicklingError(f"storage {key} is described in two ways")
                 return _part(key, kind, size, view)
         raise pickle.UnpicklingError("a reference to something that is neither a storage nor a module")
-
-
-def _check_memory(file: BinaryIO) -> None:
-    """An error where a pickle numbers what it keeps higher than a writer could: the reader would make room for all."""
-    start = file.tell()
-    for step, (instruction, number, _) in enumerate(pickletools.genops(file)):
-        if instruction.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(number or 0) > step:
-            raise pickle.UnpicklingError(f"instruction {step} keeps its value as number {number:,}")
-    file.seek(start)
 
 
 def _part(key: str, kind: str, size: int, view: list[Any]) -> Storage:
@@ -250,10 +254,11 @@ def _read_zip(file: BinaryIO, path: Path, allowed: Mapping[str, type], what: str
             raise _damaged(path, "the archive has no data.pkl, so PyTorch did not write it")
         folder = names[0].removesuffix("data.pkl")
         order = f"{folder}byteorder"
-        if order in archive.namelist() and archive.read(order) != b"little":
+        if order in archive.namelist() and _unpacked(archive, order, 16) != b"little":
             raise ModelError(f"{path}: saved on a big-endian machine. Save it again on a usual one")
-        recorder = _Recorder(io.BytesIO(archive.read(names[0])), path, allowed, what)
+        recorder = _Recorder(io.BytesIO(_unpacked(archive, names[0], PICKLE)), path, allowed, what)
         root = recorder.load()
+        _require_room(archive, path)
         data = {}
         for key, (kind, size) in recorder.storages.items():
             entry = archive.getinfo(f"{folder}data/{key}")
@@ -265,6 +270,24 @@ def _read_zip(file: BinaryIO, path: Path, allowed: Mapping[str, type], what: str
     return Pickled(path, root, data)
 
 
+def _unpacked(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """A file of an archive that has no business to be large."""
+    size = archive.getinfo(name).file_size
+    if size > most:
+        raise zipfile.BadZipFile(f"{name} has {size:,} bytes, and may have {most:,}")
+    return archive.read(name)
+
+
+def _require_room(archive: zipfile.ZipFile, path: Path) -> None:
+    """An error where an archive unpacks to far more than it is itself; PyTorch does not compress what it saves."""
+    total, most = sum(entry.file_size for entry in archive.infolist()), max(largest(), path.stat().st_size)
+    if total > most:
+        raise ModelError(
+            f"{path}: refused, because it unpacks to {total:,} bytes, and the bound is {most:,}. If it is what it "
+            f"should be, set a higher one: {BOUND}={2 * total}"
+        )
+
+
 def _read_legacy(file: BinaryIO, path: Path, allowed: Mapping[str, type], what: str) -> Pickled:
     def plain() -> Any:
         return _Recorder(file, path, {}, what).load()
@@ -272,7 +295,7 @@ def _read_legacy(file: BinaryIO, path: Path, allowed: Mapping[str, type], what: 
     plain()  # the magic number
     version, system = plain(), plain()
     if version != 1001:
-        raise ModelError(f"{path}: version {version!r} of PyTorch's older file layout is not known")
+        raise ModelError(f"{path}: version {reprlib.repr(version)} of PyTorch's older file layout is not known")
     if isinstance(system, dict) and system.get("little_endian") is False:
         raise ModelError(f"{path}: saved on a big-endian machine. Save it again on a usual one")
     recorder = _Recorder(file, path, allowed, what)

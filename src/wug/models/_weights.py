@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from wug.errors import MissingExtra, ModelError
+from wug.errors import MissingExtra, ModelError, WugError
+from wug.files import user_path
+from wug.models._fingerprint import fingerprint, unchanged
 from wug.models._spec import ModelSpec
-
-IGNORED = ("README", "LICENSE", "optimizer", "scheduler", "training_args", "rng_state", "trainer_state", ".")
-"""Files of a model folder whose content changes no answer begin like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +21,6 @@ class Loaded:
     tokenizer: Any
     name: str
     fingerprint: str
-
-
-def fingerprint(folder: Path) -> str:
-    """Twelve hexadecimal digits of everything in a model folder that can change an answer."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and not path.name.startswith(IGNORED):
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").digest()
-            digest.update(path.name.encode() + b"\0" + content)
-    return digest.hexdigest()[:12]
 
 
 def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_code: bool) -> Loaded:
@@ -47,7 +34,7 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
 
-    folder = Path(spec.name).expanduser()
+    folder = user_path(spec.name)
     local = folder.is_dir()
     if not local and (folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1):
         raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
@@ -57,15 +44,19 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
     common: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": local}
     if spec.revision is not None:
         common["revision"] = spec.revision
+    mark = fingerprint(folder) if local else None
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(where, **common)
-        model, info = getattr(transformers, auto).from_pretrained(
-            where,
-            dtype=dtype if dtype == "auto" else getattr(torch, dtype),
-            output_loading_info=True,
-            **common,
-        )
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        with unchanged(folder) if local else nullcontext():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(where, **common)
+            model, info = getattr(transformers, auto).from_pretrained(
+                where,
+                dtype=dtype if dtype == "auto" else getattr(torch, dtype),
+                output_loading_info=True,
+                **common,
+            )
+    except WugError:
+        raise
+    except Exception as error:  # damaged weights and tokenizers raise whatever their readers do
         raise ModelError(_explain(spec, error, local)) from error
     if info.get("missing_keys"):
         some = ", ".join(sorted(info["missing_keys"])[:3])
@@ -77,7 +68,7 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
         model = model.to(device).eval()
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
-    mark = fingerprint(folder) if local else (getattr(model.config, "_commit_hash", None) or "unknown")[:12]
+    mark = mark or (getattr(model.config, "_commit_hash", None) or "unknown")[:12]
     return Loaded(model, tokenizer, folder.resolve().name if local else spec.name, mark)
 
 

@@ -21,8 +21,8 @@ from wug.models._ragged import Ints
 
 Floats = npt.NDArray[np.float64]
 
-_COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
-_SECTION = re.compile(r"\\(\d+)-grams:")
+_COUNT = re.compile(r"ngram\s+(\d{1,3})\s*=\s*(\d{1,15})")
+_SECTION = re.compile(r"\\(\d{1,3})-grams:")
 _GAP = re.compile(r"[ \t]+")  # a word may contain other white space, such as a no-break space
 
 

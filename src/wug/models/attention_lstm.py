@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
+from wug.files import user_path
 from wug.models import _asking
 from wug.models._asking import Written
 from wug.models._attention_lstm_folder import PAD, START, load_attention_lstm, source_numbers
+from wug.models._fingerprint import unchanged
 from wug.models._lstm_folder import WEIGHTS, fingerprint
 from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
@@ -92,20 +93,21 @@ def load(spec: ModelSpec) -> AttentionLSTMModel:
     """The model in the folder that `spec` names, checked and ready."""
     options = spec.checked(OPTIONS)
     dtype = choice(options, "dtype", DTYPES)
-    folder = Path(spec.name).expanduser()
+    folder = user_path(spec.name)
     if not folder.is_dir():
         raise ModelError(f"{spec}: no such folder. Give a folder that wug train made")
     try:
         import torch
     except ImportError:
         raise MissingExtra("an attention_lstm model", "hf") from None
-    model, vocabulary = load_attention_lstm(folder)
+    with unchanged(folder):
+        model, vocabulary = load_attention_lstm(folder)
+        mark = fingerprint(folder / WEIGHTS, vocabulary.names)
     device = pick_device(options.get("device"))
     try:
         model = model.to(device=torch.device(device), dtype=getattr(torch, dtype))
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {str(error).split(chr(10))[0]}") from error
-    mark = fingerprint(folder / WEIGHTS, vocabulary.names)
     return AttentionLSTMModel(f"attention_lstm/{folder.resolve().name}@{mark}", model, vocabulary, options)
 
 

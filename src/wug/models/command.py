@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wug.errors import InputError, ModelError
-from wug.files import checksum, read_lines
+from wug.files import checksum, existing, read_lines
 from wug.models import _asking
+from wug.models._fingerprint import MOST, TooMany, content, fingerprint
 from wug.models._process import Filter, failure, run
 from wug.models._settings import seconds
 from wug.models._spec import ModelSpec
-from wug.models._weights import fingerprint
 
 ANSWERS = "text"
 OPTIONS: Mapping[str, str] = {
@@ -152,18 +151,31 @@ def answers(lines: Sequence[str], count: int) -> list[str]:
 def _identity(spec: ModelSpec, arguments: Sequence[str]) -> tuple[str, Mapping[str, str]]:
     """What the answers depend on, as far as can be seen: the command and the files and folders that it names."""
     parts = [spec.name]
-    for argument in arguments:
-        for text in (argument, argument.partition("=")[2]):
-            path = Path(text).expanduser() if text else None
-            if path is None or len(text) > 1000:
-                continue
-            if path.is_file():
-                with path.open("rb") as file:
-                    parts.append(hashlib.file_digest(file, "sha256").hexdigest())
-            elif path.is_dir() and path.resolve() not in (Path.cwd(), *Path.cwd().parents):
+    for path in dict.fromkeys(path for argument in arguments for path in _named(argument)):
+        if path.is_file():
+            parts.append(content(path))
+        elif path.is_dir() and path.resolve() not in (Path.cwd(), *Path.cwd().parents):
+            try:
                 parts.append(fingerprint(path))
+            except TooMany:
+                if "id" not in spec.options:
+                    raise InputError(
+                        f"command: it names the folder {path}, which has more than {MOST:,} files, too many to tell "
+                        "whether the answers are still those of the same program. Say which version it is: -M id=1, "
+                        "and another whenever it changes"
+                    ) from None
     named = {"id": spec.options["id"]} if "id" in spec.options else {}
     return f"command/{Path(arguments[0]).name}@{checksum(*parts)}", {"command": spec.name, **named}
+
+
+def _named(argument: str) -> Iterator[Path]:
+    """What an argument may name: itself, what stands behind =, and the words of a command or list in it."""
+    for text in dict.fromkeys((argument, argument.partition("=")[2], *_PARTS.split(argument))):
+        if text and (path := existing(text)):
+            yield path
+
+
+_PARTS = re.compile(r"""[\s,:;="']+""")
 
 
 def _refuse_breaks(sources: Sequence[str]) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, MissingExtra, ModelError
-from wug.files import checksum, read_bytes, read_lines, read_text
+from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
 from wug.models import _asking, _opennmt
+from wug.models._fingerprint import content, fingerprint, unchanged
 from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
-from wug.models._weights import fingerprint
 from wug.types import Answer
 
 ANSWERS = "text"
@@ -117,9 +117,11 @@ def load(spec: ModelSpec) -> TranslatorModel:
         ctranslate2: Any = importlib.import_module("ctranslate2")
     except ImportError:
         raise MissingExtra("a ctranslate model", "ctranslate") from None
-    path = Path(spec.name).expanduser()
+    path = user_path(spec.name)
     if path.is_file():
-        folder, mark = _opennmt.converted(path), _opennmt.digest(path)[:12]
+        mark = content(path)[:12]
+        with unchanged(path):
+            folder = _opennmt.converted(path)
     elif path.is_dir():
         folder, mark = path, fingerprint(path)
     else:
@@ -128,16 +130,17 @@ def load(spec: ModelSpec) -> TranslatorModel:
         raise ModelError(f"{spec}: the folder has no model.bin, so it is no CTranslate2 model")
     dtype = choice(options, "dtype", DTYPES)
     device, _, number = options.get("device", "auto").partition(":")
-    if number and not number.isdigit():
+    if number and not (number.isascii() and number.isdigit() and len(number) < 4):
         raise InputError(f"option device={options['device']!r}: write cpu, cuda or cuda:1")
     try:
-        translator = ctranslate2.Translator(
-            str(folder),
-            device=device,
-            device_index=int(number or 0),
-            compute_type="default" if dtype == "auto" else dtype,
-            intra_threads=whole(options, "threads") or 0,
-        )
+        with unchanged(folder):
+            translator = ctranslate2.Translator(
+                str(folder),
+                device=device,
+                device_index=int(number or 0),
+                compute_type="default" if dtype == "auto" else dtype,
+                intra_threads=whole(options, "threads") or 0,
+            )
     except (RuntimeError, ValueError) as error:
         raise ModelError(f"{spec}: cannot be loaded: {str(error).splitlines()[0][:300]}") from error
     return TranslatorModel(f"ctranslate/{path.resolve().name}@{mark}", folder, translator, options)
@@ -146,7 +149,7 @@ def load(spec: ModelSpec) -> TranslatorModel:
 def _tokens(wanted: str) -> Tokens:
     if wanted == "whitespace":
         return Tokens("whitespace", str.split, " ".join)
-    path = Path(wanted).expanduser()
+    path = user_path(wanted)
     if not path.is_file():
         raise InputError(f"option tokens={wanted!r}: write whitespace, or name a SentencePiece model file")
     try:
@@ -168,7 +171,7 @@ def _vocabulary(folder: Path) -> frozenset[str] | None:
     """The words that a source may have, or None where the folder does not say."""
     for name in VOCABULARIES:
         if (folder / f"{name}.json").is_file():
-            return frozenset(map(str, json.loads(read_text(folder / f"{name}.json"))))
+            return frozenset(map(str, _json(folder / f"{name}.json")))
         if (folder / f"{name}.txt").is_file():
             return frozenset(read_lines(folder / f"{name}.txt"))
     return None
@@ -177,8 +180,16 @@ def _vocabulary(folder: Path) -> frozenset[str] | None:
 def _config(folder: Path) -> Mapping[str, Any]:
     """What the folder says about its marks; folders of older converters say nothing."""
     path = folder / "config.json"
-    found: Any = json.loads(read_text(path)) if path.is_file() else {}
+    found: Any = _json(path) if path.is_file() else {}
     return found if isinstance(found, dict) else {}
+
+
+def _json(path: Path) -> Any:
+    try:
+        found: Any = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: no JSON ({shortened(str(error))}). Convert or copy the model again") from None
+    return found if isinstance(found, dict | list) else []
 
 
 def _without_end(tokens: list[str], end: str) -> list[str]:

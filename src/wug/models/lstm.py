@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from wug.errors import InputError, MissingExtra, ModelError
+from wug.files import user_path
+from wug.models._fingerprint import unchanged
 from wug.models._lstm_folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_shape, require_fit
 from wug.models._lstm_network import Floats, Network
 from wug.models._lstm_walk import Passage, walk_list, walk_tree
@@ -148,7 +150,7 @@ def load(spec: ModelSpec) -> WordLSTM:
     options = spec.checked(OPTIONS)
     dtype, state = choice(options, "dtype", DTYPES), choice(options, "state", STATES)
     # An @ in a path is no revision.
-    path = Path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}").expanduser()
+    path = user_path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}")
     if not path.exists():
         raise InputError("no such file or folder", file=path)
     if not path.is_dir() and "vocab" not in options:
@@ -159,14 +161,19 @@ def load(spec: ModelSpec) -> WordLSTM:
         raise MissingExtra("an lstm model", "hf") from None
     from wug.models._weights import pick_device
 
-    weights, vocabulary = _opened(path, options)
-    network = Network(weights, device=pick_device(options.get("device")), dtype=dtype)
+    with unchanged(path):
+        return _loaded(spec, path, Settings(state, yes(options, "eos"), dtype), pick_device(options.get("device")))
+
+
+def _loaded(spec: ModelSpec, path: Path, settings: Settings, device: str) -> WordLSTM:
+    weights, vocabulary = _opened(path, spec.options)
+    network = Network(weights, device=device, dtype=settings.dtype)
     if path.is_dir():  # the weights of simple RNNs do not say their kind
         kind = [weights.kind] if weights.kind.startswith("RNN_") else []
         name = f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *kind)}"
     else:
         name = f"lstm/{path.name}@{fingerprint(path, vocabulary.names)}"
-    return WordLSTM(spec, name, network, vocabulary, Settings(state, yes(options, "eos"), dtype))
+    return WordLSTM(spec, name, network, vocabulary, settings)
 
 
 def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces") -> Vocabulary:
@@ -182,7 +189,7 @@ def _opened(path: Path, options: Mapping[str, str]) -> tuple[Weights, Vocabulary
     shape = read_shape(path / CONFIG) if path.is_dir() else None
     lowercase = yes(options, "lowercase") if "lowercase" in options or shape is None else shape.lowercase
     words = choice(options, "words", SPLITTINGS) if "words" in options or shape is None else shape.words
-    listed = Path(options["vocab"]).expanduser() if "vocab" in options else path / VOCABULARY
+    listed = user_path(options["vocab"]) if "vocab" in options else path / VOCABULARY
     vocabulary = read_vocabulary(listed, lowercase=lowercase, words=words)
     if shape is None:
         weights = load_weights(path)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from wug.errors import ModelError
-from wug.files import checksum, read_bytes, read_lines
+from wug.files import checksum, read_bytes, read_lines, user_path
+from wug.models._fingerprint import unchanged
 from wug.models._ragged import Ints, Ragged
 from wug.models._spec import ModelSpec
 from wug.models._words import Vocabulary, answer, worded, yes
@@ -67,12 +67,13 @@ class NgramModel:
 def load(spec: ModelSpec) -> NgramModel:
     """The model in the file that `spec` names."""
     options = spec.checked(OPTIONS)
-    path = Path(spec.name).expanduser()
+    path = user_path(spec.name)
     eos, lowercase = yes(options, "eos"), yes(options, "lowercase")
-    data = read_bytes(path)
-    if data.startswith(b"mmap lm "):
-        raise ModelError(f"{path}: a binary file of KenLM's. Give the ARPA file that it was made from")
-    arpa = read_arpa(path, read_lines(path))
+    with unchanged(path):
+        data = read_bytes(path)
+        if data.startswith(b"mmap lm "):
+            raise ModelError(f"{path}: a binary file of KenLM's. Give the ARPA file that it was made from")
+        arpa = read_arpa(path, read_lines(path))
     if eos and END not in arpa.index:
         raise ModelError(f"{path}: eos=yes, but the model has no {END}")
     return NgramModel(f"ngram/{path.name}@{checksum(data)}", arpa, eos=eos, lowercase=lowercase)

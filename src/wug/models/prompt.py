@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, ModelError
-from wug.files import checksum, read_lines
+from wug.files import checksum, read_lines, user_path
 from wug.models import _asking, _weights
 from wug.models._decoding import Decoder, Stops, open_weights, unknown_mark
 from wug.models._settings import whole
@@ -133,7 +133,7 @@ class PromptedModel:
 def load(spec: ModelSpec) -> PromptedModel:
     """The model that `spec` names, with its template and examples."""
     options = spec.checked(OPTIONS)
-    examples = _read_examples(Path(options["examples"]).expanduser()) if "examples" in options else []
+    examples = _read_examples(user_path(options["examples"])) if "examples" in options else []
     template = Template.of(options.get("template", DEFAULT), examples)
     stop = _unescaped(options.get("stop", r"\n"))
     if not stop:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, ModelError
-from wug.files import checksum, read_bytes, read_lines
+from wug.files import checksum, read_bytes, read_lines, user_path
 from wug.judges.alignment import ENDS, STARTS, align
 from wug.models._places import exactly
 from wug.models._spec import ModelSpec
@@ -73,7 +73,7 @@ class ReplayGenerator:
 def load(spec: ModelSpec) -> ReplayScorer | ReplayGenerator:
     """The file that `spec` names, its shape told by its content."""
     options = spec.checked(OPTIONS)
-    path = Path(spec.name).expanduser()
+    path = user_path(spec.name)
     name = f"replay/{path.name}@{checksum(read_bytes(path))}"
     lines = read_lines(path)
     first = next((line for line in lines if line.strip()), "")
@@ -176,7 +176,7 @@ def _from_surprisals(path: Path, lines: list[str], sentences: str | None) -> dic
 def _sentences_of(path: Path, given: str | None) -> Path:
     """The file of sentences: the one that was named, or the only one beside the table."""
     if given is not None:
-        return Path(given).expanduser()
+        return user_path(given)
     beside = sorted(path.parent.glob("*sentences*.txt*"))
     if len(beside) == 1:
         return beside[0]

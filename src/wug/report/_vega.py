@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import MissingExtra
+from wug.report.markup import visible
 
 if TYPE_CHECKING:
     import altair as alt
@@ -40,18 +41,27 @@ _HTML = """<!DOCTYPE html>
 def spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     """The Vega-Lite specification of a chart, dressed for a file of its own."""
     config = _config("Liberation Sans, Arial, Helvetica, sans-serif", lambda name, colour: colour)
-    return {**chart.to_dict(), "config": {**config, "background": "white"}}
+    return {**drawable(chart.to_dict()), "config": {**config, "background": "white"}}
 
 
 def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
     """The specification for a page: as wide as its place, every colour a CSS variable of the page."""
     config = _config("system-ui, sans-serif", lambda name, colour: f"var(--chart-{name}, {colour})")
     return {
-        **chart.to_dict(),
+        **drawable(chart.to_dict()),
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {**config, "background": "transparent"},
     }
+
+
+def drawable(value: Any) -> Any:
+    """A part of a specification, its text without characters that no picture can have: at them vl_convert aborts."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {key: drawable(inner) for key, inner in value.items()}
+    return [drawable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def page_svg(chart: alt.LayerChart) -> str:

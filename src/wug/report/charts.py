@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
+from wug.files import write_bytes
 from wug.report import _axes, _vega
 
 if TYPE_CHECKING:
@@ -262,17 +263,19 @@ def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
     return _vega.altair().vconcat(*panels).resolve_scale(x="independent", y="independent")
 
 
+def require(path: Path | None = None) -> None:
+    """An error where charts cannot be drawn here, or not into a file of this name: before long work, not after."""
+    if path is not None and path.suffix.lower() not in _vega.KINDS:
+        known = ", ".join(_vega.KINDS)
+        raise InputError(f"unknown kind of chart file {path.suffix.lower()!r}. Use one of {known}", file=path)
+    _vega.altair()
+    _vega.vl_convert()
+
+
 def save(chart: altair.LayerChart | altair.VConcatChart, path: Path) -> None:
     """Write a chart as the suffix says: .svg, .png, .html (opens offline) or .json (Vega-Lite)."""
-    suffix = path.suffix.lower()
-    if suffix not in _vega.KINDS:
-        known = ", ".join(_vega.KINDS)
-        raise InputError(f"unknown kind of chart file {suffix!r}. Use one of {known}", file=path)
-    data = _vega.KINDS[suffix](_vega.spec(chart))
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    require(path)
+    write_bytes(path, _vega.KINDS[path.suffix.lower()](_vega.spec(chart)))
 
 
 def _datum(point: Point) -> dict[str, Any]:

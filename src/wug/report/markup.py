@@ -1,9 +1,24 @@
-"""Tables in Markdown and LaTeX, in which any text is only text."""
+"""Text that is only text, whatever is in it: for a terminal, in Markdown, in LaTeX."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def visible(text: str) -> str:
+    r"""The text with `\x1b` for an escape character, and likewise for all that steers a terminal or is no character.
+
+    Line ends (LF) and tabs stay.
+    """
+    return _UNSEEN.sub(_number, text)
+
+
+def _number(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]], align: str) -> str:
@@ -15,7 +30,7 @@ def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]], align: s
 
 def markdown(text: str) -> str:
     """The text as Markdown shows it as it is, on one line."""
-    flat = re.sub(r"[\\`*|\[\]]", r"\\\g<0>", " ".join(text.split()))
+    flat = re.sub(r"[\\`*|\[\]]", r"\\\g<0>", visible(" ".join(text.split())))
     # An underscore inside a word is only an underscore.
     return re.sub(r"(?<!\w)_|_(?!\w)", r"\_", flat.replace("&", "&amp;").replace("<", "&lt;"))
 
@@ -24,7 +39,7 @@ def code(text: str) -> str:
     """The text as code in Markdown, on one line."""
     fence = "`" * (1 + max((len(ticks) for ticks in re.findall("`+", text)), default=0))
     air = " " if "`" in text else ""
-    return f"{fence}{air}{' '.join(text.split())}{air}{fence}"
+    return f"{fence}{air}{visible(' '.join(text.split()))}{air}{fence}"
 
 
 def latex_table(
@@ -44,7 +59,7 @@ def latex_blocks(
 ) -> str:
     """A booktabs table whose blocks are parted by a line."""
     kind = "longtable" if long else "tabular"
-    made = [f"% {' '.join(comment.split())}" for comment in comments]
+    made = [f"% {visible(' '.join(comment.split()))}" for comment in comments]
     made.append(rf"% \usepackage{{{'booktabs,longtable' if long else 'booktabs'}}}")
     made += [
         rf"\begin{{{kind}}}{{{align}}}",

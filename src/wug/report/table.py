@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -56,13 +57,28 @@ def estimate_rows(results: Sequence[Result]) -> list[tuple[Any, ...]]:
     ]
 
 
-def delimited(columns: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: str) -> str:
-    """Rows under a header, absent values empty."""
+def delimited(columns: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: str, *, raw: bool = False) -> str:
+    """Rows under a header, absent values empty; a spreadsheet takes no text among them for a formula, unless `raw`."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    cell = _as_it_is if raw else _no_formula
+    writer.writerow(map(cell, columns))
+    writer.writerows(map(cell, row) for row in rows)
     return out.getvalue().rstrip("\n")
+
+
+def _as_it_is(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _no_formula(value: Any) -> Any:
+    """The value of a cell; text that a spreadsheet would compute gets an apostrophe before it, as in a spreadsheet."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return _as_it_is(value)
+
+
+_NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 
 def as_csv(results: Sequence[Result]) -> str:

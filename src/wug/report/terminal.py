@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from wug.report.markup import visible
 from wug.report.table import interval_text, value_text
 from wug.types import Estimate, Result
 
@@ -19,6 +21,15 @@ FOLDED = 20
 """A field with more numbers than this as its values is one line."""
 BROKEN_DOWN = 2
 """With more checks than this only the first is broken down by groups."""
+
+
+class SafeConsole(Console):
+    """A console on which control characters in names are seen and not obeyed."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The pieces of text that something is printed as; those that move the cursor are rich's own."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(visible(piece.text), piece.style)
 
 
 def show(results: Sequence[Result], console: Console) -> None:
@@ -93,7 +104,7 @@ def overview(results: Sequence[Result]) -> Table:
             table.add_row(
                 escape(result.suite) if first else "",
                 *(model if first else [""] * len(model)),
-                estimate.check.replace("_", " "),
+                escape(estimate.check.replace("_", " ")),
                 f"[bold]{value_text(estimate)}[/]",
                 escape(interval_text(estimate)),
                 f"{estimate.n:,}",
@@ -200,7 +211,7 @@ def _grouped(fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, st
 def _by_number(estimate: Estimate) -> float:
     """The number that a group is called by; others keep their order, before those."""
     value = estimate.group.partition("=")[2]
-    return int(value) if value.isdecimal() else -1
+    return int(value) if value.isdecimal() and len(value) < 16 else -1
 
 
 def _status(result: Result) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
-from wug.files import head
+from wug.files import existing, head, require_text, shortened, user_path
 from wug.models._spec import ModelSpec, parse
 from wug.types import Answer, Generator, Problem, Request, Scored, Scorer, Suite
 
@@ -129,6 +129,14 @@ def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str |
     return suites
 
 
+def require_packages(suites: Iterable[Suite]) -> None:
+    """MissingExtra where judging will need a package that is not there: better now than after the model was asked."""
+    for family in dict.fromkeys(suite.kind for suite in suites):
+        module = registry.find("suites", family)
+        if "require_packages" in vars(module):
+            module.require_packages()
+
+
 def check_options(options: Mapping[str, str], families: set[str]) -> None:
     """Refuse a scoring option that none of the families knows."""
     known = {key for family in families for key in registry.find("suites", family).OPTIONS}
@@ -139,7 +147,7 @@ def check_options(options: Mapping[str, str], families: set[str]) -> None:
 
 def locate(text: str, kind: str | None = None) -> list[Path]:
     """The files or folders that a user's word for a suite stands for."""
-    path = Path(text).expanduser()
+    path = user_path(text)
     if path.exists():
         return _within(path, [kind] if kind else registry.names("suites"))
     builtin = builtin_suites()
@@ -150,7 +158,7 @@ def locate(text: str, kind: str | None = None) -> list[Path]:
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
-    raise UnknownName("suite", text, [*builtin, *registry.names("suites")])
+    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("suites")])
 
 
 def family_of(path: Path, kind: str | None = None) -> str:
@@ -162,6 +170,7 @@ def family_of(path: Path, kind: str | None = None) -> str:
     for name in registry.names("suites"):
         if registry.find("suites", name).recognises(path, start):
             return name
+    require_text(path)
     kinds = ", ".join(registry.names("suites"))
     empty = path.is_file() and path.stat().st_size == 0
     what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
@@ -192,14 +201,14 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
     """A model's name taken apart; the kind of a bare folder or .pt file is told by what it is."""
     kinds = registry.names("models")
     name, mark, given = text.partition("?")
-    if name in (builtin := builtin_models()) and not Path(name).exists():
+    if name in (builtin := builtin_models()) and not existing(name):
         text = f"{builtin[name]}{mark}{given}"
-    elif name.startswith("wug-") and not Path(name).exists():
+    elif name.startswith("wug-") and not existing(name):
         raise UnknownName("built-in model", name, builtin)
-    folder = Path(text.partition("?")[0]).expanduser()
-    if (folder / "config.json").is_file():
-        text = f"{_kind_of(folder)}:{text}"
-    elif folder.is_file() and folder.suffix == ".pt":
+    path = existing(text.partition("?")[0])
+    if path and (path / "config.json").is_file():
+        text = f"{_kind_of(path)}:{text}"
+    elif path and path.is_file() and path.suffix == ".pt":
         text = f"lstm:{text}"
     elif text.startswith("bert_"):  # as evaluate_lm.py spells BERT models
         text = f"masked:{text}"
@@ -209,7 +218,7 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
 def _kind_of(folder: Path) -> str:
     try:
         config: Any = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{folder / 'config.json'}: cannot be read: {error}") from None
     named = config.get("architectures") if isinstance(config, dict) else None
     for architecture in named if isinstance(named, list) else ():

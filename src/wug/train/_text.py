@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wug.errors import ModelError
 from wug.train.corpus import Rows
 from wug.train.lesson import Batch
 
@@ -74,6 +76,18 @@ def save_model(model: Any, tokenizer: Any, folder: Path, dtype: str) -> None:
     weights = {n: copies.setdefault(t.data_ptr(), t.to(kind)) for n, t in model.state_dict().items()}
     before = model.config.dtype
     model.config.dtype = kind
-    model.save_pretrained(folder, state_dict=weights)
-    model.config.dtype = before
-    tokenizer.save_pretrained(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Beside, and then in its place: a full disk must not leave half of the weights.
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as aside:
+            model.save_pretrained(aside, state_dict=weights)
+            tokenizer.save_pretrained(aside)
+            for file in sorted(Path(aside).iterdir(), reverse=True):  # config.json, which makes it a model, late
+                file.replace(folder / file.name)
+    except Exception as error:  # safetensors and tokenizers have errors of their own for a full disk
+        why = str(error).strip().split("\n")[0] or type(error).__name__
+        raise ModelError(
+            f"{folder}: the model cannot be written: {why}. Make room, and give the same command"
+        ) from error
+    finally:
+        model.config.dtype = before

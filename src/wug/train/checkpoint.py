@@ -84,13 +84,21 @@ class Checkpoint:
         """Keep the state; a kill in between leaves the one before."""
         import torch
 
-        self.folder.mkdir(parents=True, exist_ok=True)
         beside = self.file.with_suffix(".new")
-        with beside.open("wb") as out:
-            torch.save({"model": model.state_dict(), "optimiser": optimiser.state(), **asdict(standing)}, out)
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(self.file)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with beside.open("wb") as out:
+                torch.save({"model": model.state_dict(), "optimiser": optimiser.state(), **asdict(standing)}, out)
+                out.flush()
+                os.fsync(out.fileno())
+            beside.replace(self.file)
+        except (OSError, RuntimeError) as error:  # PyTorch raises a RuntimeError of its own on a full disk
+            beside.unlink(missing_ok=True)
+            why = (error.strerror if isinstance(error, OSError) else None) or "the disk may be full"
+            raise ModelError(
+                f"{self.file}: cannot be written: {why}. What was trained up to the checkpoint before is kept: make "
+                "room, and give the same command to go on"
+            ) from error
 
     def read(self, model: Any, optimiser: Any) -> Standing | None:
         """Put model and optimiser back to where they were; None without a checkpoint."""

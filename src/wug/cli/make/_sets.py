@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 from wug.cli.make import _files as files
 
 if TYPE_CHECKING:
@@ -82,7 +83,10 @@ def output_options(function: common.Function) -> common.Function:
 def make(kind: str, given: dict[str, Any], **more: Any) -> None:
     """Write the files of a kind, as the options ask for them; `more` are settings of this kind alone."""
     from wug.make import pcfgset
+    from wug.report import charts
 
+    if given["chart"] is not None:
+        charts.require(given["chart"])
     plan = _plan(given, more)
     made = pcfgset.make(kind, plan)
     folder: Path = given["output"]
@@ -95,7 +99,7 @@ def make(kind: str, given: dict[str, Any], **more: Any) -> None:
     counts = ", ".join(f"{name} {len(lines):,}" for name, lines in named.items() if not name.endswith(".tgt"))
     common.say(f"wrote {len(written)} file{'s' * (len(written) != 1)} to {folder}: {counts} lines")
     if given["statistics"]:
-        click.echo("\n\n".join(_reports(made, given["beside"])))
+        printing.echo("\n\n".join(_reports(made, given["beside"])))
     if given["chart"] is not None:
         _draw(made, given["beside"], given["chart"])
         common.say(f"wrote {given['chart']}")

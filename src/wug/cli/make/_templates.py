@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 from wug.cli.make import _files as files
 
 EACH = 200
@@ -74,7 +75,7 @@ def make(category: str, given: dict[str, Any]) -> None:
     for notice in written.notices:
         common.say(f"note: {notice}")
     if path is None:
-        click.echo(written.text, nl=False)
+        printing.emit(written.text, end="")
         return
     write_text(path, written.text)
     pairs, patterns = written.text.count("\n") - 1, len({example.pattern for example in found})

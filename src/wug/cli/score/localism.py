@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 from wug.cli.score import _answers as answers
 
 
@@ -45,7 +46,7 @@ def command(
 
     chosen = answers.each_once(paths, more)
     if trees:
-        click.echo("\n\n".join(text for path in chosen for text in _drawn(path, trees)))
+        printing.echo("\n\n".join(text for path in chosen for text in _drawn(path, trees)))
         return
     judged = []
     for path in chosen:

@@ -19,7 +19,9 @@ def require_answerable(suites: Sequence[Suite], kind: str) -> None:
     """Refuse suites that a model of this kind cannot be tested with."""
     from wug import registry
     from wug.errors import InputError
+    from wug.runs.opening import require_packages
 
+    require_packages(suites)
     can = "generator" if registry.find("models", kind).ANSWERS == "text" else "scorer"
     for suite in suites:
         if suite.needs != can:

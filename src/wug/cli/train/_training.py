@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from wug.cli import _common as common
+from wug.cli import _printing as printing
 from wug.cli.train import _options as options
 from wug.cli.train._epochs import judge_after, require_answerable
 
@@ -70,11 +69,10 @@ class _teller:  # noqa: N801
         self._bar: Any = None
         self._said = 0.0
         if sys.stderr.isatty() and not common.quiet():
-            from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
             columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True).__enter__()
+            self._bar = Progress(*columns, console=printing.console(stderr=True), transient=True).__enter__()
             self._task = self._bar.add_task("", total=None)
         return self._tell
 
@@ -94,7 +92,7 @@ class _teller:  # noqa: N801
 
 def _report(folder: Path, standing: Standing) -> None:
     last = standing.losses[-50:]
-    click.echo(
+    printing.echo(
         f"trained {folder}: {standing.step:,} steps, loss {sum(last) / len(last):.4f}, {standing.seconds:,.0f} s"
     )
     common.say(f"wug run SUITE --model {folder} · the loss curve: {folder / 'training' / 'loss.tsv'}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import FormulaError, InputError, UnknownName, suggestion
-from wug.files import read_text
+from wug.files import read_text, user_path
 from wug.make.templates._language import Feature, Piece, Slot, Template, parse, slots
 
 Item = Mapping[str, str]
@@ -82,7 +82,7 @@ def load(source: Path | str | None = None) -> Grammar:
     name = "english" if source is None else str(source)
     if name in built_in():
         return _grammar(_data(_built_in_path(name)), name)
-    path = Path(name).expanduser()
+    path = user_path(name)
     if not path.exists() and path.suffix != ".toml":
         raise UnknownName("grammar", name, built_in())
     return _grammar(_data(path), str(path))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, ModelError
-from wug.files import checksum
+from wug.files import checksum, user_path
 from wug.models import _asking
 from wug.models._settings import whole
 from wug.models._spec import ModelSpec
@@ -24,7 +23,7 @@ class EndpointGenerator:
 
     def __init__(self, server: Server, spec: ModelSpec) -> None:
         options = spec.options
-        examples = _read_examples(Path(options["examples"]).expanduser()) if "examples" in options else []
+        examples = _read_examples(user_path(options["examples"])) if "examples" in options else []
         self._template = Template.of(options.get("template", DEFAULT), examples)
         self._stop = _unescaped(options.get("stop", r"\n"))
         if not self._stop:

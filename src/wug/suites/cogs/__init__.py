@@ -35,6 +35,7 @@ __all__ = [
     "read_gold",
     "read_predictions",
     "recognises",
+    "require_packages",
     "score",
     "write_per_line",
 ]
@@ -64,6 +65,13 @@ def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
                 raise UnknownName("split", name, files)
             raise InputError(f"there is no {name}.tsv and no {name}.tsv.gz in it", file=path)
     return [CogsSuite(read_gold(files[name], dialect), chosen) for name in wanted]
+
+
+def require_packages() -> None:
+    """An error where a package that judging needs is not installed."""
+    from wug.judges._logical_form_measures import edit_distance
+
+    edit_distance()
 
 
 def check(path: Path) -> list[Problem]:

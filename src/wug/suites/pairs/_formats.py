@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wug.errors import InputError, UnknownName
 from wug.files import head as head_of
+from wug.files import require_text
 from wug.suites.pairs import _blimp, _focused, _linzen, _marked, _original
 from wug.suites.pairs._focused import SENTENCES, WORDS, Labels, SentenceColumns, WordColumns
 from wug.suites.pairs._marked import stem
@@ -62,6 +63,7 @@ def parse(path: Path, options: Mapping[str, str]) -> Parsed:
         return _named(path, options, labels)
     name = options.get("format") or format_of(path, head_of(path))
     if name is None:
+        require_text(path)
         raise InputError(f"{_unknown(path)}. Name its columns, such as -S good=COLUMN -S bad=COLUMN", file=path)
     if name not in FORMATS:
         raise UnknownName("format of minimal pairs", name, FORMATS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from wug.errors import InputError, UnknownName
+from wug.files import user_path
 from wug.suites.pairs._unigrams import SPLITTINGS, Unigrams, read_unigrams
 
 OPTIONS: Mapping[str, str] = {
@@ -65,7 +65,7 @@ def settings(options: Mapping[str, str]) -> Settings:
     for key in options:
         if key not in OPTIONS:
             raise UnknownName("option of pairs suites", key, OPTIONS)
-    unigrams = read_unigrams(Path(options["slor"]).expanduser()) if options.get("slor") else None
+    unigrams = read_unigrams(user_path(options["slor"])) if options.get("slor") else None
     if "slor_words" in options:
         if unigrams is None:
             raise InputError("slor_words is about slor: add slor=FILE")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, suggestion
-from wug.files import read_text
+from wug.files import read_text, shortened, table_text
 from wug.types import Problem
 
 GROUPS: Mapping[str, str] = {
@@ -52,7 +53,7 @@ class Table:
 
 def header_of(head: str) -> tuple[str, ...]:
     """The column names in the first line of a file; empty for JSON or nothing."""
-    line = head.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+    line = table_text(head).lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
     if not line.strip() or line.lstrip()[0] in "{[":
         return ()
     try:
@@ -63,7 +64,7 @@ def header_of(head: str) -> tuple[str, ...]:
 
 def read_table(path: Path) -> Table:
     """A CSV, TSV or JSONL file as a table; the separator is read off the header."""
-    text = read_text(path).replace("\r\n", "\n")
+    text = table_text(read_text(path)).replace("\r\n", "\n")
     if not text.strip():
         raise InputError("the file is empty", file=path)
     if text.lstrip().startswith("{"):
@@ -100,9 +101,9 @@ def text_of(record: Record, column: str, problems: list[Problem]) -> str | None:
 def count_of(record: Record, column: str, problems: list[Problem]) -> int | None:
     """A field that must have a whole number in it; where it has none, a problem and None."""
     value = str(record.fields.get(column, "")).strip()
-    if value.isdecimal():
+    if value.isdecimal() and len(value) < 10:
         return int(value)
-    problems.append(Problem("error", record.place, f"{column} is {value!r}, not a whole number"))
+    problems.append(Problem("error", record.place, f"{column} is {shortened(value, 60)!r}, not a whole number"))
     return None
 
 
@@ -141,6 +142,9 @@ def _json_lines(text: str) -> Table:
     for number, value, fault in _json_values(text):
         if fault is not None:
             problems.append(Problem("error", f"line {number}", fault))
+        elif isinstance(value, dict) and (odd := _unwritable(value)):
+            message = f"{odd!r} has half of a surrogate pair, which is no character"
+            problems.append(Problem("error", f"line {number}", message))
         elif isinstance(value, dict):
             header.update(dict.fromkeys(value))
             records.append(Record(f"line {number}", value))
@@ -158,6 +162,15 @@ def _json_values(text: str) -> Iterator[tuple[int, Any, str | None]]:
                 yield number, None, f"not JSON ({error})"
             except RecursionError:
                 yield number, None, "JSON that is nested too deeply"
+
+
+def _unwritable(fields: Mapping[str, Any]) -> str | None:
+    """A name or a text that no file can have: JSON can spell what is no character."""
+    texts = (text for field in fields.items() for text in field if isinstance(text, str))
+    return next((shortened(text, 60) for text in texts if _SURROGATE.search(text)), None)
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _delimiter(line: str) -> str:

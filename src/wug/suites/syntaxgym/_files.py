@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, caret
-from wug.files import read_text
+from wug.files import read_text, shortened, table_text
 from wug.suites.syntaxgym._faults import Faults
 
 COLUMNS = ("item_number", "condition_name", "region_number", "content")
@@ -37,8 +37,11 @@ def number(text: str) -> int | str:
 
 def header(text: str) -> list[str]:
     """The columns of a table's first line."""
-    first = text.split("\n", 1)[0].rstrip("\r")
-    return next(csv.reader([first], delimiter=_delimiter(first)), [])
+    first = table_text(text).split("\n", 1)[0].rstrip("\r")
+    try:
+        return next(csv.reader([first], delimiter=_delimiter(first)), [])
+    except csv.Error:
+        return []
 
 
 def load(path: Path, faults: Faults) -> dict[str, Any]:
@@ -111,7 +114,7 @@ def _forbid_constants(document: dict[str, Any], faults: Faults) -> None:
 
 
 def _load_table(path: Path, faults: Faults) -> dict[str, Any]:
-    text = read_text(path)
+    text = table_text(read_text(path))
     if not text.strip():
         raise InputError("the file is empty", file=path)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text.split("\n", 1)[0]), strict=True)
@@ -145,7 +148,8 @@ def _from_rows(name: str, rows: list[tuple[int, dict[str, str]]], faults: Faults
     for line, row in rows:
         region_number = row["region_number"].strip()
         if not _WHOLE.match(region_number):
-            faults.error(f"line {line}", f"region_number must be a whole number, not {row['region_number']!r}")
+            shown = shortened(row["region_number"], 60)
+            faults.error(f"line {line}", f"region_number must be a whole number, not {shown!r}")
             continue
         region_name = row.get("region_name", "")
         if regions.setdefault(region_number, region_name) != region_name:
