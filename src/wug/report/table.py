@@ -11,11 +11,10 @@ from dataclasses import asdict
 from typing import Any
 
 from wug.report.markup import code, latex_blocks, markdown_table
+from wug.stats import of_shares
 from wug.types import Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
-SHARES = ("wilson", "clopper-pearson")
-"""Intervals of shares; a value that has one is shown in per cent."""
 
 
 def as_json(results: Sequence[Result]) -> str:
@@ -173,7 +172,7 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def _is_share(estimate: Estimate) -> bool:
-    return estimate.method in SHARES or (estimate.method or "").endswith("sd of shares")
+    return of_shares(estimate.method)
 
 
 def _is_deviation(estimate: Estimate) -> bool:
