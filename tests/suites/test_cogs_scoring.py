@@ -310,6 +310,17 @@ def test_a_system_with_few_lines_wrong_has_no_interval_of_its_distances_and_says
     assert wrong_ones["exact_match"].method == "wilson"
 
 
+def test_recogs_forms_have_their_authors_exact_match_beside_ours(tmp_path: Path, scored: Scoring) -> None:
+    form = "Emma ( 3 ) ; nap ( 4 ) AND agent ( 4 , 3 )"
+    gold, system = tmp_path / "recogs.tsv", tmp_path / "predicted.txt"
+    gold.write_text("".join(f"Emma napped {n} .\t{form}\tin_distribution\n" for n in range(3)))
+    system.write_text(f"{form}\n{form.replace('3', '8')}\n{form} AND agent ( 4 , 3 )\n")
+    found = values(cogs.score(gold, system))
+    assert (found["recogs_exact_match"].value, found["recogs_exact_match"].method) == (2 / 3, "wilson")
+    assert found["semantic_match"].value == 1.0
+    assert "recogs_exact_match" not in values(scored)
+
+
 def test_one_line_has_no_interval(tmp_path: Path) -> None:
     (tmp_path / "one.tsv").write_text("\t".join(GOLD[0]) + "\n")
     found: dict[str, Any] = values(cogs.score(tmp_path / "one.tsv", tmp_path / "one.tsv"))
