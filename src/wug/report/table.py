@@ -162,9 +162,12 @@ def value_text(estimate: Estimate) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """The interval in the unit of the value, a standard deviation over runs after ±; empty without either."""
+    """The interval in the unit of the value, a standard deviation over runs after ±; empty without either.
+
+    Where values lie so close to a bound that no interval holds, it says that there is none.
+    """
     if estimate.low is None or estimate.high is None:
-        return ""
+        return "no interval" if (estimate.method or "").startswith("none:") else ""
     scale, digits = (100, 1) if _is_share(estimate) else (1, 3)
     if _is_deviation(estimate):
         return f"± {scale * (estimate.high - estimate.low) / 2:.{digits}f}"
