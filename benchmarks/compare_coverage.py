@@ -33,8 +33,9 @@ Floats = NDArray[np.float64]
 Sample = tuple[Floats, Floats]
 """The sum of differences of each item, and how many there are."""
 SLOW = 8
-"""The bootstrap is asked once in so many times; for values at a bound, once in SLOWER."""
+"""The bootstrap is asked once in so many times."""
 SLOWER = 20
+"""For values at a bound and for sources, once in so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +129,14 @@ def sources(rng: np.random.Generator, times: int) -> None:
     for count in (20, 60, 300, 1371):
         for share in (0.5, 0.9, 0.98):
             for alike in (0.0, 0.5, 1.0):
-                held = np.zeros(4)
-                for _ in range(times):
+                held, drawn = np.zeros(3), []
+                for place in range(times):
                     sums, sizes = _rows_of_sources(rng, count, share, alike)
-                    held += [_in(one, share) for one in _of_sources(rng, sums, sizes)]
-                ours, naive, design, bootstrap = held / times
+                    held += [_in(one, share) for one in _of_sources(sums, sizes)]
+                    if place % SLOWER == 0:
+                        drawn.append(_in(_drawn_sources(rng, sums, sizes), share))
+                ours, naive, design = held / times
+                bootstrap = sum(drawn) / len(drawn)
                 print(
                     f"{count:7} {share:5.0%} {alike:5.0%} {ours:7.1%}  not clustered {naive:.1%}, estimated design "
                     f"effect {design:.1%}, bootstrap of sources {bootstrap:.1%}",
@@ -148,20 +152,19 @@ def _rows_of_sources(rng: np.random.Generator, count: int, share: float, alike: 
     return right.astype(float), sizes.astype(float)
 
 
-def _of_sources(rng: np.random.Generator, sums: Floats, sizes: Floats) -> tuple[Interval, ...]:
+def _of_sources(sums: Floats, sizes: Floats) -> tuple[Interval, ...]:
     n = float(sizes.sum())
     share, rows = float(sums.sum()) / n, effective_number(sizes)
     spread = float(np.square(sums - share * sizes).sum()) * len(sums) / (len(sums) - 1)
     # Kish's number where all rows are right, or none: nothing varies.
     design = max(1.0, spread / (n * share * (1 - share))) if 0 < share < 1 else n / rows
-    drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), 200)
+    return wilson(share * rows, rows), wilson(share * n, n), wilson(share * n / design, n / design)
+
+
+def _drawn_sources(rng: np.random.Generator, sums: Floats, sizes: Floats) -> Interval:
+    drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), 999)
     low, high = np.quantile((drawn @ sums) / (drawn @ sizes), [0.025, 0.975])
-    return (
-        wilson(share * rows, rows),
-        wilson(share * n, n),
-        wilson(share * n / design, n / design),
-        Interval(float(low), float(high)),
-    )
+    return Interval(float(low), float(high))
 
 
 def judgements(rng: np.random.Generator, times: int) -> Iterator[Row]:
