@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wug.stats import clopper_pearson, estimates, mean_interval, over_runs, wilson
+from wug.stats import (
+    clopper_pearson,
+    effective_number,
+    estimate,
+    estimates,
+    mean_interval,
+    of_numbers,
+    of_shares,
+    over_runs,
+    ratio_interval,
+    wilson,
+)
+from wug.stats_paired import t_interval
 from wug.types import Estimate, Outcome
+
+
+def mostly_zero(n: int, wrong: float, seed: int) -> np.ndarray:
+    """Edit distances of a system that has most lines right: long tails, many zeros."""
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(n) < wrong, np.ceil(rng.lognormal(1.5, 1, n)), 0.0)
 
 
 @settings(deadline=None)
@@ -69,3 +90,134 @@ def test_a_value_that_only_one_run_has_comes_without_a_deviation() -> None:
     whole, rare = over_runs([[first, second], [first]])
     assert (whole.n, whole.low, whole.high, whole.method) == (2, 4.0, 4.0, "sd")
     assert rare == Estimate("edits", "type=rare", 2.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([0.0] * 50, "none: all values are 0"),
+        ([1.0] * 50, "none: all values are 1"),
+        ([0.0] * 49 + [7.0], "none: only 1 of 50 values differ from 0"),
+        ([1.0] * 81 + [0.5, 0.25] * 9 + [0.0], "none: only 19 of 100 values differ from 1"),
+    ],
+)
+def test_too_few_values_away_from_a_bound_have_no_interval_and_say_why(values: list[float], why: str) -> None:
+    found = estimate("edit_distance", "all", values)
+    assert (found.low, found.high, found.method) == (None, None, why)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(60, 3000), st.floats(0.05, 0.85), st.integers(0, 10**6))
+def test_the_interval_of_values_at_a_bound_is_where_halls_statistic_meets_students_quantile(
+    n: int, wrong: float, seed: int
+) -> None:
+    """Hall 1992: the mean is in it while t + γt²/3√n + γ²t³/27n + γ/6√n is within the quantiles of t."""
+    from scipy.stats import skew
+    from scipy.stats import t as student
+
+    values = mostly_zero(n, wrong, seed)
+    made = ratio_interval(values, np.ones(n))
+    if (values > 0).sum() < 20:
+        assert made.interval is None
+        return
+    assert made.interval is not None
+    assert made.method == "hall"
+    g = skew(values) * ((n - 1) / n) ** 1.5  # third moment over the cube of the deviation with n - 1
+    for end, point in ((made.interval.low, 0.975), (made.interval.high, 0.025)):
+        t = (values.mean() - end) / (values.std(ddof=1) / math.sqrt(n))
+        statistic = t + g * t**2 / (3 * math.sqrt(n)) + g**2 * t**3 / (27 * n) + g / (6 * math.sqrt(n))
+        assert statistic == pytest.approx(student.ppf(point, n - 1), abs=1e-5)
+
+
+def test_values_that_lie_at_no_bound_have_students_interval() -> None:
+    values = np.random.default_rng(3).normal(8, 2, 15)
+    made, expected = ratio_interval(values, np.ones(15)), mean_interval(values.tolist())
+    assert made.method == "t"
+    assert made.interval is not None
+    assert expected is not None
+    assert (made.interval.low, made.interval.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_the_interval_turns_with_the_scale_and_does_not_depend_on_the_order() -> None:
+    values = mostly_zero(300, 0.3, seed=5)
+    here = ratio_interval(values, np.ones(300)).interval
+    turned = ratio_interval(1 - values, np.ones(300)).interval
+    shuffled = ratio_interval(np.random.default_rng(1).permutation(values), np.ones(300)).interval
+    assert here is not None
+    assert turned is not None
+    assert shuffled is not None
+    assert (1 - turned.high, 1 - turned.low) == pytest.approx((here.low, here.high), abs=1e-12)
+    assert (shuffled.low, shuffled.high) == pytest.approx((here.low, here.high), abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "wrong"), [(50, 0.02), (50, 0.5), (200, 0.1), (1000, 0.02), (1000, 0.05)])
+def test_an_interval_that_is_given_misses_the_truth_in_few_of_a_thousand_samples(n: int, wrong: float) -> None:
+    """5 % of 1,000 are 50, and three standard deviations more 71; t misses 90 to 450 of them."""
+    truth = wrong * float(np.ceil(np.random.default_rng(0).lognormal(1.5, 1, 4_000_000)).mean())
+    missed = 0
+    for seed in range(1000):
+        found = ratio_interval(mostly_zero(n, wrong, seed), np.ones(n)).interval
+        missed += found is not None and not found.low <= truth <= found.high
+    assert missed <= 71
+
+
+def test_a_share_of_rows_that_repeat_sources_has_the_interval_of_fewer_rows() -> None:
+    """Sources of 1, 1, 2 and 4 rows are worth 8² / (1 + 1 + 4 + 16) = 64 / 22 rows; 6 of 8 right."""
+    values, units = [True] * 6 + [False] * 2, ["a", "b", "c", "c", "d", "d", "d", "d"]
+    assert effective_number(np.array([1.0, 1.0, 2.0, 4.0])) == pytest.approx(64 / 22)
+    found = estimate("accuracy", "all", values, units=units)
+    expected = wilson(0.75 * 64 / 22, 64 / 22)
+    assert (found.value, found.n, found.method) == (0.75, 8, "wilson, by source")
+    assert (found.low, found.high) == (expected.low, expected.high)
+    assert expected.low < wilson(6, 8).low
+    assert estimate("accuracy", "all", values, "clopper-pearson", units).method == "clopper-pearson, by source"
+    assert estimate("accuracy", "all", [True, True], units=["a", "a"]).high == 1.0
+
+
+def test_the_exact_interval_of_effective_numbers_lies_between_those_of_whole_ones() -> None:
+    lows = [clopper_pearson(share * 0.75, share).low for share in (8, 10, 12)]
+    assert lows == sorted(lows)
+
+
+def test_numbers_that_repeat_sources_have_the_interval_between_sources() -> None:
+    rng = np.random.default_rng(4)
+    units = rng.integers(0, 30, 90)
+    values = rng.normal(5, 1, 90) + rng.normal(0, 1, 30)[units]
+    found = estimate("surprisal", "all", values.tolist(), units=[str(unit) for unit in units])
+    own = np.unique(units)
+    sums, sizes = (np.array([float(part[units == one].sum()) for one in own]) for part in (values, np.ones(90)))
+    expected = t_interval(sums, sizes)
+    assert expected is not None
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert (found.n, found.method) == (90, "t, by source")
+
+
+def test_outcomes_of_one_source_are_one_unit_where_a_group_has_several_of_them() -> None:
+    """Items 1 and 2 ask the same source; only `accuracy` of item 1 says so, as in a run."""
+    outcomes = [
+        Outcome("1", "accuracy", True, {"function": "copy"}, {"source": "copy echo A1 B2"}),
+        Outcome("1", "consistency", True, {"function": "copy"}),
+        Outcome("2", "accuracy", True, {"function": "echo"}, {"source": "copy echo A1 B2"}),
+        Outcome("2", "consistency", False, {"function": "echo"}),
+        Outcome("3", "accuracy", False, {"function": "echo"}, {"source": "echo C3 D4"}),
+        Outcome("3", "consistency", False, {"function": "echo"}),
+    ]
+    found = {(e.check, e.group): e for e in estimates(outcomes)}
+    assert found["accuracy", "all"].method == found["consistency", "all"].method == "wilson, by source"
+    assert found["accuracy", "function=echo"].method == "wilson"
+    effective = 9 / 5
+    assert found["consistency", "all"].low == pytest.approx(wilson(effective / 3, effective).low)
+
+
+def test_an_item_with_several_outcomes_of_a_check_is_one_unit() -> None:
+    rows = [Outcome(item, "accuracy", True) for item in ("x", "x", "y")]
+    assert [e.method for e in estimates(rows)] == ["wilson, by item"]
+
+
+def test_a_method_tells_shares_from_numbers() -> None:
+    shares = ("wilson", "clopper-pearson", "wilson, by source", "sd of shares", "population sd of shares")
+    numbers = ("t", "hall", "t, by item", "none: all values are 0")
+    assert [of_shares(method) for method in (*shares, *numbers, "ratio", None)] == [True] * 5 + [False] * 6
+    assert [of_numbers(method) for method in (*shares, *numbers, "ratio", None)] == [False] * 5 + [True] * 4 + [
+        False
+    ] * 2

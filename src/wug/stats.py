@@ -1,16 +1,32 @@
-"""Values over many items, with their intervals."""
+"""Values over many items, with their intervals.
+
+Rows that ask the same source, or that belong to the same item, are not independent: they are one unit, and the
+method of an interval that was made of units says so (`wilson, by source`).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist, fmean, pstdev, stdev
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from wug.types import Estimate, Outcome
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 Method = Literal["wilson", "clopper-pearson"]
+Floats: TypeAlias = "NDArray[np.float64]"
+
+ENOUGH = 20
+"""Values away from the bound at which the others lie that it takes for an interval of the mean to hold."""
+PILE = 0.1
+"""The share of values at an end of the range from which on they are said to lie at a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +37,16 @@ class Interval:
     high: float
 
 
-def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval:
-    """The Wilson score interval of a share."""
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An interval and how it was made; or none, and why."""
+
+    interval: Interval | None
+    method: str | None
+
+
+def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval:
+    """The Wilson score interval of a share; both counts may be effective numbers, which need not be whole."""
     if n == 0:
         return Interval(0.0, 1.0)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
@@ -34,14 +58,13 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval:
     return Interval(low, 1.0 if successes == n else min(1.0, centre + half))
 
 
-def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
-    """The exact (Clopper–Pearson) interval of a share."""
-    from scipy.stats import binomtest
+def clopper_pearson(successes: float, n: float, confidence: float = 0.95) -> Interval:
+    """The exact (Clopper–Pearson) interval of a share; of effective numbers, Korn and Graubard's (1998)."""
+    from scipy.special import betaincinv
 
-    if n == 0:
-        return Interval(0.0, 1.0)
-    found = binomtest(successes, n).proportion_ci(confidence, method="exact")
-    return Interval(float(found.low), float(found.high))
+    tail = (1 - confidence) / 2
+    low = 0.0 if successes <= 0 else float(betaincinv(successes, n - successes + 1, tail))
+    return Interval(low, 1.0 if successes >= n else float(betaincinv(successes + 1, n - successes, 1 - tail)))
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
@@ -55,32 +78,117 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     return Interval(mean - half, mean + half)
 
 
-def estimate(check: str, group: str, values: Sequence[bool] | Sequence[float], method: Method = "wilson") -> Estimate:
-    """The share of successes, or the mean of numbers, with its interval."""
+def ratio_interval(tops: Floats, bottoms: Floats) -> Made:
+    """The 95 % interval of the sum of `tops` over the sum of `bottoms`, or why there is none.
+
+    With bottoms of 1 that is a mean. Where values lie at a bound (distances that are mostly 0, scores that are mostly
+    1), few others decide the mean: Student's t interval is too short there and ends too low, and the one of Hall
+    ("On the removal of skewness by transformation", JRSS B 54, 1992) is used. Fewer than ENOUGH such values tell too
+    little about the ones not seen for any interval to hold: none is given. benchmarks/compare_coverage.py has the
+    figures, the bootstrap's among them.
+    """
+    n, total = len(tops), float(bottoms.sum())
+    if n < 2 or total <= 0:
+        return Made(None, None)
+    there = bottoms > 0
+    rates = tops[there] / bottoms[there]
+    ends = [(int(np.count_nonzero(rates == end)), float(end)) for end in (rates.min(), rates.max())]
+    pile, end = max(ends, key=lambda pair: pair[0])
+    if pile == len(rates):
+        return Made(None, f"none: all values are {end:.4g}")
+    at_bound, away = pile > 1 and pile >= PILE * len(rates), len(rates) - pile
+    if at_bound and away < ENOUGH:
+        return Made(None, f"none: only {away} of {len(rates)} values differ from {end:.4g}")
+    mean = float(tops.sum()) / total
+    left = (tops - mean * bottoms) * (n / total)
+    deviation = math.sqrt(float(np.square(left).sum()) / (n - 1))
+    quantile, error = t_quantile(n - 1), deviation / math.sqrt(n)
+    if not at_bound:
+        return Made(Interval(mean - quantile * error, mean + quantile * error), "t")
+    skewness = float((left**3).mean()) / deviation**3
+    low, high = (mean - _unskewed(end, skewness, n) * error for end in (quantile, -quantile))
+    return Made(Interval(low, high), "hall")
+
+
+def effective_number(sizes: Floats) -> float:
+    """How many independent rows units of these sizes are worth, if the rows of a unit are all alike.
+
+    Kish (Survey Sampling, 1965, §5.4): n / (Σ size² / n), the design effect of an intraclass correlation of 1. The
+    correlation is not estimated: at shares near 0 or 1, where it matters, there is nothing to estimate it from.
+    """
+    return float(sizes.sum()) ** 2 / float(np.square(sizes).sum())
+
+
+def estimate(
+    check: str,
+    group: str,
+    values: Sequence[bool] | Sequence[float],
+    method: Method = "wilson",
+    units: Sequence[str] | None = None,
+    by: str = "source",
+) -> Estimate:
+    """The share of successes, or the mean of numbers, with its interval.
+
+    `units` names what each value belongs to; values of one unit are not independent, and `by` says what a unit is.
+    """
     n = len(values)
+    of = None if units is None else _numbered(units)
+    note = "" if of is None else f", by {by}"
     if all(isinstance(value, bool) for value in values):
-        successes = sum(values)
-        found = (wilson if method == "wilson" else clopper_pearson)(int(successes), n)
-        return Estimate(check, group, successes / n, n, found.low, found.high, method)
-    interval = mean_interval(values)
-    if interval is None:
-        return Estimate(check, group, fmean(values), n)
-    return Estimate(check, group, fmean(values), n, interval.low, interval.high, "t")
+        share = sum(values) / n
+        rows = n if of is None else effective_number(np.bincount(of).astype(np.float64))
+        interval = (wilson if method == "wilson" else clopper_pearson)(share * rows if note else sum(values), rows)
+        return Estimate(check, group, share, n, interval.low, interval.high, f"{method}{note}")
+    numbers = np.asarray(values, np.float64)
+    if of is None:
+        made = ratio_interval(numbers, np.ones(n))
+    else:
+        sums, sizes = np.bincount(of, weights=numbers), np.bincount(of)
+        made = ratio_interval(sums.astype(np.float64), sizes.astype(np.float64))
+    if made.interval is None:
+        return Estimate(check, group, fmean(values), n, method=made.method)
+    return Estimate(check, group, fmean(values), n, made.interval.low, made.interval.high, f"{made.method}{note}")
 
 
 def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Estimate]:
     """Each check over all items, then over each group, in the order in which they come."""
-    cells: dict[str, dict[str, list[bool | float]]] = {}
-    for outcome in outcomes:
-        if outcome.value is None:
+    every = list(outcomes)
+    first = same_source((row.item, row.detail.get("source")) for row in every)
+    by = "source" if first else "item"
+    cells: dict[str, dict[str, tuple[list[bool | float], list[str]]]] = {}
+    for row in every:
+        if row.value is None:
             continue
-        groups = cells.setdefault(outcome.check, {"all": []})
-        groups["all"].append(outcome.value)
-        for field, value in outcome.groups.items():
-            groups.setdefault(f"{field}={value}", []).append(outcome.value)
+        groups = cells.setdefault(row.check, {"all": ([], [])})
+        for group in ("all", *(f"{field}={value}" for field, value in row.groups.items())):
+            values, units = groups.setdefault(group, ([], []))
+            values.append(row.value)
+            units.append(first.get(row.item, row.item))
     return [
-        estimate(check, group, values, method) for check, groups in cells.items() for group, values in groups.items()
+        estimate(check, group, values, method, units, by)
+        for check, groups in cells.items()
+        for group, (values, units) in groups.items()
     ]
+
+
+def same_source(sources: Iterable[tuple[str, object]]) -> Mapping[str, str]:
+    """Of items with their sources, those that repeat another's, each with the first item that has it."""
+    first: dict[object, str] = {}
+    repeated = {}
+    for item, source in sources:
+        if isinstance(source, str) and first.setdefault(source, item) != item:
+            repeated[item] = first[source]
+    return repeated
+
+
+def of_shares(method: str | None) -> bool:
+    """Whether an interval of this method is one of shares."""
+    return (method or "").partition(",")[0] in get_args(Method) or (method or "").endswith("sd of shares")
+
+
+def of_numbers(method: str | None) -> bool:
+    """Whether an interval of this method, or the lack of one, is that of a mean of numbers."""
+    return (method or "").partition(",")[0] in ("t", "hall") or (method or "").startswith("none:")
 
 
 def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:
@@ -102,7 +210,40 @@ def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -
             means.append(Estimate(check, group, mean, 1))
             continue
         spread = deviation(values)
-        shares = all(found.method in get_args(Method) for found in each)
+        shares = all(of_shares(found.method) for found in each)
         method = f"{name} of shares" if shares else name
         means.append(Estimate(check, group, mean, len(values), mean - spread, mean + spread, method))
     return means
+
+
+@lru_cache(maxsize=256)
+def t_quantile(freedom: int) -> float:
+    """The 97.5 % point of Student's t distribution."""
+    if freedom < 30:
+        from scipy.special import stdtrit
+
+        return float(stdtrit(freedom, 0.975))
+    # Abramowitz and Stegun 26.7.5, exact to six digits here; importing scipy takes longer than scoring dev.
+    z = NormalDist().inv_cdf(0.975)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + math.fsum(term / math.pow(freedom, power) for power, term in enumerate(terms, 1))
+
+
+def _unskewed(x: float, skewness: float, n: int) -> float:
+    """The t that Hall's cubic (1992, eq. 3.2: t + γt²/3√n + γ²t³/27n + γ/6√n) takes to `x`."""
+    if abs(skewness) < 1e-9:
+        return x
+    root, third = math.sqrt(n), skewness / 3
+    return root / third * (float(np.cbrt(1 + 3 * third / root * (x - skewness / (6 * root)))) - 1)
+
+
+def _numbered(units: Sequence[str]) -> NDArray[np.intp] | None:
+    """The units as numbers from 0; None where each stands once."""
+    numbers: dict[str, int] = {}
+    of = [numbers.setdefault(unit, len(numbers)) for unit in units]
+    return None if len(numbers) == len(of) else np.asarray(of, np.intp)

@@ -128,7 +128,8 @@ class Outcome:
     groups: Mapping[str, str] = field(default_factory=dict)
     """The fields to break results down by, such as `{"pattern": "simple_sing"}`."""
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever explains the judgement, as JSON-able data."""
+    """Whatever explains the judgement, as JSON-able data. Items with the same `source` were asked the same, and their
+    rows are not independent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,8 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     method: str | None = None
-    """How the interval was made: `wilson`, `clopper-pearson`, `t`; None without one."""
+    """How the interval was made: `wilson`, `clopper-pearson`, `t`, `hall`, with `, by source` where rows are not
+    independent; `none: …` says why there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,3 +71,11 @@ def test_a_deviation_over_runs_comes_after_a_plus_minus_sign() -> None:
     assert (value_text(runs), interval_text(runs)) == ("80.0 %", "± 1.0")
     epochs = replace(runs, value=3.0, low=2.5, high=3.5, method="sd")
     assert (value_text(epochs), interval_text(epochs)) == ("3.000", "± 0.500")
+
+
+def test_a_share_by_source_is_in_per_cent_and_a_mean_at_a_bound_says_that_it_has_no_interval() -> None:
+    share = Estimate("consistency", "all", 0.9, 8, 0.5, 1.0, "wilson, by source")
+    assert (value_text(share), interval_text(share)) == ("90.0 %", "[50.0, 100.0]")
+    mean = Estimate("edit_distance", "all", 0.04, 50, method="none: only 1 of 50 values differ from 0")
+    assert (value_text(mean), interval_text(mean)) == ("0.040", "no interval")
+    assert interval_text(Estimate("bleu", "all", 99.0, 50)) == ""

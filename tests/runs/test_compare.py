@@ -11,6 +11,7 @@ from made_runs import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
 from wug.runs.compare import Choice, Comparison, Contrast, compare
 from wug.runs.store import Store
+from wug.types import Outcome
 
 A, B = "causal/a@1", "causal/b@2"
 RIGHT, WRONG = True, False
@@ -91,6 +92,24 @@ def test_an_item_with_several_outcomes_is_a_cluster(db: Path) -> None:
     found = only(compared(db, [1], [2]))
     assert (found.n, found.items, found.p, found.method) == (5, 3, 0.5, "exact permutation")
     assert found.interval_method == "cluster t"
+
+
+def test_items_that_ask_the_same_source_are_a_cluster(db: Path) -> None:
+    """Items 1 to 3 ask one source and change; 4 does not; 5 changes: sums 3, 0, 1, so 2 of 4 flips reach 4."""
+    sources = ["copy A1", "copy A1", "copy A1", "echo B2", "echo C3"]
+
+    def rows(values: list[bool]) -> list[Outcome]:
+        made = [
+            (Outcome(str(n), "accuracy", value, {}, {"source": source}), Outcome(str(n), "consistency", value))
+            for n, (value, source) in enumerate(zip(values, sources, strict=True), 1)
+        ]
+        return [outcome for pair in made for outcome in pair]
+
+    keep(db, result("s", A, rows([WRONG, WRONG, WRONG, RIGHT, WRONG])))
+    keep(db, result("s", B, rows([RIGHT] * 5)))
+    for found in compared(db, [1], [2], items=5).contrasts:
+        assert (found.n, found.items, found.p, found.interval_method) == (5, 3, 0.5, "cluster t")
+        assert [one.item for one in found.disagreements] == ["1", "5"]
 
 
 def test_checks_of_one_item_are_pooled_by_item_on_request(db: Path) -> None:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from wug import stats
 from wug.errors import InputError
 from wug.judges.logical_form import errors, tokens
+from wug.stats import t_quantile
 from wug.suites import cogs
 from wug.suites.cogs._bleu import Lines, Words, bleu
 from wug.suites.cogs._scoring import Scoring, write_per_line
-from wug.suites.cogs._table import t_quantile
 from wug.types import Estimate, Notice, Outcome
 
 GOLD = (
@@ -287,6 +287,38 @@ def test_quantiles_are_those_of_students_distribution(freedom: int) -> None:
     from scipy.special import stdtrit
 
     assert t_quantile(freedom) == pytest.approx(float(stdtrit(freedom, 0.975)), abs=1e-6)
+
+
+def test_a_system_with_few_lines_wrong_has_no_interval_of_its_distances_and_says_why(tmp_path: Path) -> None:
+    """Of 50 lines 2 are wrong: two distances say nothing about those not seen; the share has its interval."""
+    gold = [f"Emma napped {n} .\tnap . agent ( x _ {n} , Emma )\tin_distribution" for n in range(50)]
+    (tmp_path / "gold.tsv").write_text("\n".join(gold) + "\n")
+    right = [line.split("\t")[1] for line in gold]
+    (tmp_path / "right.txt").write_text("\n".join(right) + "\n")
+    (tmp_path / "wrong.txt").write_text("\n".join(["nap", "nap . agent ( x _ 9 , Emma )", *right[2:]]) + "\n")
+
+    def over_all(name: str) -> dict[str, Estimate]:
+        scored = cogs.score(tmp_path / "gold.tsv", tmp_path / name)
+        return {e.check: e for e in scored.estimates() if e.group == "all"}
+
+    right_ones, wrong_ones = over_all("right.txt"), over_all("wrong.txt")
+    assert right_ones["edit_distance"].method == "none: all values are 0"
+    assert right_ones["terms_f1"].method == right_ones["terms_f1_macro"].method == "none: all values are 1"
+    assert wrong_ones["edit_distance"].method == "none: only 2 of 50 values differ from 0"
+    assert wrong_ones["terms_f1"].method == "none: only 2 of 50 values differ from 1"
+    assert wrong_ones["edit_distance"].low is wrong_ones["terms_f1"].low is None
+    assert wrong_ones["exact_match"].method == "wilson"
+
+
+def test_recogs_forms_have_their_authors_exact_match_beside_ours(tmp_path: Path, scored: Scoring) -> None:
+    form = "Emma ( 3 ) ; nap ( 4 ) AND agent ( 4 , 3 )"
+    gold, system = tmp_path / "recogs.tsv", tmp_path / "predicted.txt"
+    gold.write_text("".join(f"Emma napped {n} .\t{form}\tin_distribution\n" for n in range(3)))
+    system.write_text(f"{form}\n{form.replace('3', '8')}\n{form} AND agent ( 4 , 3 )\n")
+    found = values(cogs.score(gold, system))
+    assert (found["recogs_exact_match"].value, found["recogs_exact_match"].method) == (2 / 3, "wilson")
+    assert found["semantic_match"].value == 1.0
+    assert "recogs_exact_match" not in values(scored)
 
 
 def test_one_line_has_no_interval(tmp_path: Path) -> None:

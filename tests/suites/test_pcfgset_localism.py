@@ -104,6 +104,7 @@ def test_results_are_grouped_by_steps_depth_and_the_longest_string_on_the_way(tm
         "steps": "2",
         "longest": "2",
         "intermediate": "up to 5",
+        "strings": "up to 5",
     }
     assert (two.groups["steps"], two.groups["depth"], two.groups["longest"]) == ("3", "2", "3")
 
@@ -119,6 +120,15 @@ def test_the_last_step_does_not_count_as_on_the_way(tmp_path: Path) -> None:
     text += "original\trepeat copy A1 B2 C3\tA1 B2 C3 A1 B2 C3\n"
     (row,) = outcomes(suite(tmp_path, text).run(Oracle()))
     assert row.groups["intermediate"] == "up to 5"
+
+
+def test_the_script_groups_by_what_was_answered_on_the_way_and_not_by_what_is_right(tmp_path: Path) -> None:
+    """`copy M5 B15` is answered with six symbols, which is wrong; `repeat` with six at last, which does not count."""
+    six = "M5 B15 M5 B15 M5 B15"
+    one, _ = outcomes(suite(tmp_path).run(Replies({"copy M5 B15": six})))
+    assert (one.groups["intermediate"], one.groups["strings"]) == ("up to 5", "over 5")
+    one, _ = outcomes(suite(tmp_path).run(Replies({"repeat M5 B15": six})))
+    assert (one.groups["intermediate"], one.groups["strings"]) == ("up to 5", "up to 5")
 
 
 def test_the_tree_of_answers_says_where_it_first_went_wrong(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -108,10 +109,26 @@ def test_every_published_value_is_reproduced(test: str) -> None:
     if test == "localism":  # which nearly holds where no string on the way has more than five symbols
         assert round(found["1"]["consistency", "intermediate=up to 5"], 2) == 0.94
         assert round(found["1"]["consistency", "intermediate=over 5"], 2) == 0.21
+        traces = {run: folder / f"localism/run={run}.txt.gz" for run in runs}
+        for run, trace in traces.items():
+            for length, value in as_the_released_script_prints(gzip.decompress(trace.read_bytes()).decode()).items():
+                assert found[run]["consistency", f"strings={length}"] == pytest.approx(value, abs=1e-9)
     if test in TABLE:
         check, mean, spread = TABLE[test]
         over_runs = [found[one][check, "all"] for one in runs]
         assert (round(fmean(over_runs), 2), round(pstdev(over_runs), 2)) == (mean, spread)
+
+
+def as_the_released_script_prints(trace: str) -> dict[str, float]:
+    """The shares of consistent samples with and without an answer of over 5 words before the last step."""
+    verdicts: dict[str, list[bool]] = {"over 5": [], "up to 5": []}
+    for block in re.split(r"^-{5,}\n", trace, flags=re.MULTILINE):
+        *lines, verdict = block.strip("\n").split("\n")
+        if lines:
+            steps = [line.partition(" ->")[2].split() for line in lines[:-2]]
+            long = any(len(answer) > 5 for answer in steps)
+            verdicts["over 5" if long else "up to 5"].append(verdict.strip() == "True")
+    return {length: fmean(each) for length, each in verdicts.items()}
 
 
 class Counted:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, SuiteError
+from wug.stats import estimates, wilson
 from wug.suites import pcfgset
 from wug.types import Outcome, Row
 
@@ -139,3 +140,22 @@ def test_plain_answers_are_scored_beside_the_test_files(tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text("C3\n")
     found = values(list(pcfgset.score_substitutivity(tmp_path / "one.txt", tmp_path / "two.txt", gold)))
     assert (found["consistency"], found["accuracy_original"], found["accuracy_twin"]) == (False, True, False)
+
+
+def test_rows_that_repeat_a_source_are_not_counted_as_independent() -> None:
+    """The built-in set has 853, 414, 97 and 7 sources of 1 to 4 rows: 2000² / 3494 effective rows of 2,000."""
+    (suite,) = pcfgset.read(Path(pcfgset.__file__).parents[2] / "assets/suites/pcfgset/substitutivity", {})
+    found = {(e.check, e.group): e for e in estimates(row for row in suite.run(Always()) if isinstance(row, Outcome))}
+    whole, one = found["consistency", "all"], found["consistency", "function=repeat"]
+    assert (whole.value, whole.n, whole.method) == (1.0, 2000, "wilson, by source")
+    assert whole.low == pytest.approx(wilson(4_000_000 / 3494, 4_000_000 / 3494).low)
+    assert one.method == "wilson"
+
+
+class Always:
+    """A model that gives the same answer to everything."""
+
+    id = "always"
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        return ["A1"] * len(sources)

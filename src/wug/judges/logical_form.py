@@ -4,6 +4,7 @@
     str(form)                                         the text again
     violations(form)                                  what is wrong with it, in sentences
     order_invariant(gold, form), equivalent(gold, form), renaming(gold, form), canonical(form)
+    recogs_exact_match(gold_text, text)               the match that the authors of ReCOGS report
     smatch(gold, form)                                how far the two agree under the best renaming
     difference(gold_text, text, "cogs")               the two side by side, term by term
     judge(gold_text, text, "cogs")                    all measures of one prediction
@@ -29,6 +30,7 @@ from wug.judges._logical_form_parse import (
     render_term,
     tokens,
 )
+from wug.judges._logical_form_recogs import recogs_exact_match
 from wug.judges._logical_form_smatch import Agreement, smatch
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "order_invariant",
     "parse",
     "recognise",
+    "recogs_exact_match",
     "renaming",
     "render",
     "render_term",

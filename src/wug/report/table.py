@@ -12,11 +12,10 @@ from dataclasses import asdict
 from typing import Any
 
 from wug.report.markup import code, latex_blocks, markdown_table
+from wug.stats import of_shares
 from wug.types import Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
-SHARES = ("wilson", "clopper-pearson")
-"""Intervals of shares; a value that has one is shown in per cent."""
 
 
 def as_json(results: Sequence[Result]) -> str:
@@ -179,9 +178,12 @@ def value_text(estimate: Estimate) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """The interval in the unit of the value, a standard deviation over runs after ±; empty without either."""
+    """The interval in the unit of the value, a standard deviation over runs after ±; empty without either.
+
+    Where values lie so close to a bound that no interval holds, it says that there is none.
+    """
     if estimate.low is None or estimate.high is None:
-        return ""
+        return "no interval" if (estimate.method or "").startswith("none:") else ""
     scale, digits = (100, 1) if _is_share(estimate) else (1, 3)
     if _is_deviation(estimate):
         return f"± {scale * (estimate.high - estimate.low) / 2:.{digits}f}"
@@ -189,7 +191,7 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def _is_share(estimate: Estimate) -> bool:
-    return estimate.method in SHARES or (estimate.method or "").endswith("sd of shares")
+    return of_shares(estimate.method)
 
 
 def _is_deviation(estimate: Estimate) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from wug.errors import StoreError
 from wug.runs.sqlite import FAULTS, why
 from wug.runs.store import Store, result_rows, sound_outcomes
+from wug.stats import same_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +54,7 @@ class Column:
     judged: bool
     """Right or wrong, as 1 and 0; else numbers."""
     items: tuple[str, ...]
+    """What each belongs to: its item, or the first item that was asked the same source."""
     keys: tuple[str, ...]
     """The item, with a number where it comes again: no two are the same."""
     places: tuple[int, ...]
@@ -106,7 +108,8 @@ def columns(db: sqlite3.Connection, result: int) -> dict[str, Column]:
             rows.setdefault(check, []).append((row["item"], row["place"], value, row["judged"]))
         else:
             odd[check] = odd.get(check, 0) + 1
-    return {check: _column(each, odd.get(check, 0)) for check, each in rows.items()}
+    first = same_source(_sources(db, result))
+    return {check: _column(each, odd.get(check, 0), first) for check, each in rows.items()}
 
 
 def details(
@@ -122,9 +125,20 @@ def details(
     return found
 
 
-def _column(rows: Sequence[tuple[str, int, float, int]], odd: int) -> Column:
+def _sources(db: sqlite3.Connection, result: int) -> Iterator[tuple[str, object]]:
+    """Every item of a result with what was asked, where its detail has that."""
+    yield from db.execute(
+        "SELECT item, json_extract(detail, '$.source') FROM outcomes"
+        " WHERE result = ? AND json_valid(detail) ORDER BY place",
+        (result,),
+    )
+
+
+def _column(rows: Sequence[tuple[str, int, float, int]], odd: int, first: Mapping[str, str]) -> Column:
+    """The outcomes of a check; `first` has the item that stands for another."""
     items, places, values, judged = zip(*rows, strict=True)
-    return Column(all(judged), items, _keys(items), places, np.asarray(values, np.float64), odd)
+    units = tuple(first.get(item, item) for item in items) if first else items
+    return Column(all(judged), units, _keys(items), places, np.asarray(values, np.float64), odd)
 
 
 def _keys(items: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from wug.errors import InputError, UnknownName
 from wug.runs._shared import find_runs
 from wug.runs.store import Run, Store
-from wug.stats import over_runs
+from wug.stats import of_shares, over_runs
 from wug.types import Estimate, Result
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
@@ -196,8 +196,7 @@ def _curve(
         numbers = tuple(run for run, _, _ in own)
         (e,) = over_runs([[estimate] for _, _, estimate in own]) if len(own) > 1 else [own[0][2]]
         made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
-    methods = [point.method or "" for point in made]
-    share = any(m in ("wilson", "clopper-pearson") or m.endswith("of shares") for m in methods)
+    share = any(of_shares(point.method) for point in made)
     return Curve(result.suite, kind, check, result.descriptions.get(check, ""), series, share, tuple(made))
 
 

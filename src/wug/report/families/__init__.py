@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from wug.stats import of_numbers, of_shares
 from wug.types import Estimate, Result
 
 if TYPE_CHECKING:
     import altair
-
-SHARES = frozenset({"wilson", "clopper-pearson"})
-"""Interval methods that are made for shares alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +98,9 @@ def overall(result: Result) -> list[Shown]:
 def is_share(result: Result, check: str) -> bool:
     """Whether the values of a check are shares: made of judgements, or with a share's interval."""
     methods = {estimate.method or "" for estimate in result.estimates if estimate.check == check}
-    if methods & SHARES or any(method.endswith(("sd of shares", "sd over columns")) for method in methods):
+    if any(of_shares(method) or method.endswith("sd over columns") for method in methods):
         return True
-    return "t" not in methods and any(
+    return not any(map(of_numbers, methods)) and any(
         isinstance(outcome.value, bool) for outcome in result.outcomes if outcome.check == check
     )
 

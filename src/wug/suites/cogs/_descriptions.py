@@ -8,6 +8,8 @@ _CHECKS = {
     "exact_match": "the prediction has the tokens of the gold form",
     "exact_match_string": "the prediction is the gold form to the last character, white space included",
     "semantic_match": "some one-to-one renaming of indices makes prediction and gold form equal as sets of terms",
+    "recogs_exact_match": "as ReCOGS' own program has it: renaming indices makes the two equal as sets of conjuncts, "
+    "and no conjunct is repeated",
     "order_invariant_match": "the prediction has the terms of the gold form, each as often, in any order",
     "well_formed": "the prediction can be derived from the grammar of logical forms",
     "well_formed_strict": "the prediction is well-formed and makes sense: indices bound, no duplicate, no loose part",

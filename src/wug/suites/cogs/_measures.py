@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wug.judges._logical_form_measures import Judgement, judge_tokens
 from wug.judges._logical_form_reference import REFERENCE_FEATURES, judge_as_reference
-from wug.judges.logical_form import COUNTS, FEATURES, parse, smatch, tokens
+from wug.judges.logical_form import COUNTS, FEATURES, parse, recogs_exact_match, smatch, tokens
 from wug.suites.cogs._bleu import Lines, Words, bleu
 from wug.suites.cogs._gold import Gold
 from wug.suites.cogs._settings import Settings
@@ -21,6 +21,9 @@ FLAGS = (
     *("exact_match", "semantic_match", "order_invariant_match", "well_formed", "well_formed_strict"),
     "exact_match_string",
 )
+
+RECOGS = "recogs_exact_match"
+"""Given of ReCOGS forms alone, whose authors report it."""
 
 
 def groups_of(gold: Gold) -> dict[str, NDArray[np.intp]]:
@@ -57,6 +60,8 @@ def measured(gold: Gold, predictions: Sequence[str], settings: Settings) -> tupl
     rows = np.frombuffer(found, np.int64).reshape(len(gold), -1).T
     columns = dict(zip(Judgement._fields[:-1], rows, strict=False))
     flags = {name: columns[name].astype(bool) for name in FLAGS}
+    if gold.dialect == "recogs":
+        flags[RECOGS] = _as_recogs(gold, predictions)
     distance, longest = columns["edit_distance"].astype(float), columns["longest"].astype(float)
     normalised = np.divide(distance, longest, out=np.zeros_like(distance), where=longest > 0)
     numbers = {"edit_distance": distance, "edit_distance_normalised": normalised}
@@ -89,6 +94,12 @@ def _counts(columns: NDArray[np.float64]) -> dict[str, Counts]:
         for zone in ("prefix", "body"):
             zones[f"{feature}_{zone}"] = Counts(*(count[f"{what}_{zone}"] for what in ("common", "predicted", "gold")))
     return whole | zones
+
+
+def _as_recogs(gold: Gold, predictions: Sequence[str]) -> NDArray[np.bool_]:
+    """What the program of the ReCOGS authors calls right."""
+    pairs = zip(gold.forms, predictions, strict=True)
+    return np.array([form == answer or recogs_exact_match(form, answer) for form, answer in pairs], bool)
 
 
 def _smatch(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.stats import wilson
+from wug.stats import ratio_interval, wilson
 from wug.types import Estimate
 
 Groups: TypeAlias = Mapping[str, NDArray[np.intp]]
@@ -105,10 +103,10 @@ def _share(check: str, group: str, flags: NDArray[np.bool_]) -> Estimate:
 
 def _mean(check: str, group: str, values: NDArray[np.float64]) -> Estimate:
     n, mean = len(values), float(values.mean())
-    if n < 2:
-        return Estimate(check, group, mean, n)
-    half = t_quantile(n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
-    return Estimate(check, group, mean, n, mean - half, mean + half, "t")
+    made = ratio_interval(values, np.ones(n))
+    if made.interval is None:
+        return Estimate(check, group, mean, n, method=made.method)
+    return Estimate(check, group, mean, n, made.interval.low, made.interval.high, made.method)
 
 
 def _micro(
@@ -123,12 +121,11 @@ def _micro(
     n, below = len(top), float(bottom.sum())
     if below == 0:
         return Estimate(check, group, table.nothing if both.sum() == 0 else 0.0, n)
-    ratio = float(top.sum()) / below
-    if n < 2:
-        return Estimate(check, group, ratio, n)
-    rest = top - ratio * bottom
-    half = t_quantile(n - 1) * math.sqrt(n / (n - 1) * float(np.square(rest).sum())) / below
-    return Estimate(check, group, ratio, n, max(0.0, ratio - half), min(1.0, ratio + half), "ratio")
+    ratio, made = float(top.sum()) / below, ratio_interval(top, bottom)
+    if made.interval is None:
+        return Estimate(check, group, ratio, n, method=made.method)
+    low, high = max(0.0, made.interval.low), min(1.0, made.interval.high)
+    return Estimate(check, group, ratio, n, low, high, "ratio" if made.method == "t" else f"ratio, {made.method}")
 
 
 def _harmonic(mean: Estimate, scores: Mapping[str, NDArray[np.float64]], lines: NDArray[np.intp]) -> Estimate:
@@ -143,21 +140,3 @@ def _over_types(found: list[Estimate]) -> Iterator[Estimate]:
     by_type = [estimate.value for estimate in found if estimate.group.startswith("type=")]
     if len(by_type) > 1:
         yield Estimate(found[0].check, OVER_TYPES, math.fsum(by_type) / len(by_type), len(by_type))
-
-
-@lru_cache(maxsize=256)
-def t_quantile(freedom: int) -> float:
-    """The 97.5 % point of Student's t distribution."""
-    if freedom < 30:
-        from scipy.special import stdtrit
-
-        return float(stdtrit(freedom, 0.975))
-    # Abramowitz and Stegun 26.7.5, exact to six digits here; importing scipy takes longer than scoring dev.
-    z = NormalDist().inv_cdf(0.975)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + math.fsum(term / math.pow(freedom, power) for power, term in enumerate(terms, 1))

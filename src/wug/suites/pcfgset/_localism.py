@@ -57,7 +57,7 @@ class Sample:
             "functions": str(found.functions),
             "steps": str(found.functions),
             "longest": str(longest),
-            "intermediate": "up to 5" if longest <= 5 else "over 5",
+            "intermediate": _length(longest),
         }
 
 
@@ -138,7 +138,9 @@ def judge(samples: Sequence[Sample], steps: Sequence[Sequence[str]], wholes: Seq
     """Whether the last of each sample's `steps` and the answer to its whole are equal, and right."""
     yield from empty_answers([*wholes, *(answer for answers in steps for answer in answers)])
     for sample, answers, whole in zip(samples, steps, wholes, strict=True):
-        groups, last = sample.groups, answers[-1]
+        last = answers[-1]
+        # As the released script has it ("sequences containing strings > 5"): what the model answered, right or wrong.
+        groups = {**sample.groups, "strings": _length(max((len(a.split()) for a in answers[:-1]), default=0))}
         yield Outcome(sample.item, "consistency", last == whole, groups, detail(sample, answers, whole))
         yield Outcome(sample.item, "unrolled_accuracy", last == sample.target, groups)
         yield Outcome(sample.item, "original_accuracy", whole == sample.target, groups)
@@ -206,6 +208,11 @@ def detail(sample: Sample, answers: Sequence[str], whole: str) -> Mapping[str, A
 
 def _content(sample: Sample) -> str:
     return f"{sample.source}\t{sample.target}"
+
+
+def _length(symbols: int) -> str:
+    """Whether a string is longer than any that the language starts from."""
+    return "up to 5" if symbols <= 5 else "over 5"
 
 
 def _sample(traced: Traced, item: str, path: Path) -> Sample:

@@ -11,7 +11,10 @@ from wug.report.families import Figure, Place, Shown, plain
 from wug.report.families._grouped import as_shown, dots, intervals_are, point
 from wug.types import Result
 
-SHARES = ("exact_match", "semantic_match", "order_invariant_match", "well_formed", "well_formed_strict")
+SHARES = (
+    *("exact_match", "semantic_match", "order_invariant_match", "well_formed", "well_formed_strict"),
+    "recogs_exact_match",
+)
 COLUMNS = (*SHARES[:4], "terms_f1", "edit_distance")
 """The checks of the table, those that there are."""
 FIRST = "exact_match"
