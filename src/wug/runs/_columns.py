@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from wug.errors import StoreError
+from wug.runs.signature import fields_of
 from wug.runs.sqlite import FAULTS, why
 from wug.runs.store import Store, result_rows, sound_outcomes
 from wug.stats import same_source
@@ -39,7 +40,7 @@ class Kept:
     @property
     def fields(self) -> dict[str, str]:
         """The signature's fields."""
-        return dict(part.partition(":")[::2] for part in self.signature.split("|"))
+        return fields_of(self.signature)
 
     @property
     def test(self) -> tuple[str, str, str]:

@@ -19,6 +19,7 @@ from wug.errors import StoreError
 from wug.runs import _damaged_rows as damaged_rows
 from wug.runs._rows import Filter, Kept, Placed, condition, mapping
 from wug.runs.seals import run_seal
+from wug.runs.signature import fields_of
 from wug.runs.sqlite import FAULTS, why
 from wug.runs.store import VERSION, Run, require_columns, require_sound, result_of, sound_outcomes
 from wug.types import Outcome, Result
@@ -125,6 +126,23 @@ class Shelf:
         if {(one["measure"], one["value"]): one["n"] for one in counted} != found:
             raise StoreError(f"the run store {self.path} is damaged: an index does not fit its table")
         self._checked.add(row["id"])
+
+    def otherwise(self, result: int, option: str) -> dict[str, int]:
+        """Of a result and those that differ from it in one option alone, the latest for each value of the option."""
+        suite, kind, signature = self._one("SELECT suite, kind, signature FROM results WHERE id = ?", (result,))
+        rows = self._all(
+            "SELECT id, signature FROM results WHERE suite = ? AND kind = ? AND status = 'complete' ORDER BY id",
+            (suite, kind),
+        )
+        wanted = fields_of(signature)
+        own = wanted.pop(option, "no")
+        found: dict[str, int] = {}
+        for row in rows:
+            fields = fields_of(row["signature"])
+            value = fields.pop(option, "no")
+            if fields == wanted:
+                found[value] = row["id"]
+        return {**found, own: result}
 
     def head(self, result: int) -> dict[str, Any]:
         """The signature and the warnings of a result."""

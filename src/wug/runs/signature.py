@@ -37,6 +37,11 @@ def sign(
     return Signature(tuple((key, _plain(value)) for key, value in (*first, *named, *suite_options.items())))
 
 
+def fields_of(signature: str) -> dict[str, str]:
+    """The fields of a signature that was kept as text."""
+    return dict(part.partition(":")[::2] for part in signature.split("|"))
+
+
 def _asked(request: Request | str) -> str:
     """All that an answer in a row of others can depend on."""
     if isinstance(request, str):

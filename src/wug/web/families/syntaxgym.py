@@ -66,8 +66,8 @@ def check(look: Look) -> str:
 def figures(look: Look, query: Query) -> list[Figure]:
     """The chart of regions: means over items, or the item that the address names."""
     wanted = query.get("item", "")
-    measured = _one(look, wanted) or _measured(look)
-    names = _names(look.result, measured)
+    measured = _one(look, wanted) or measured_items(look)
+    names = region_names(look.result, measured)
     means = region_means(measured.values(), names)
     if not means:
         return []
@@ -101,8 +101,8 @@ def later(look: Look, name: str, query: Query) -> Figure | None:
 def values(look: Look) -> dict[str, Any]:
     """Predictions, the items to choose from, what the suite says of itself."""
     result = look.result
-    measured = _measured(look)
-    names = _names(result, measured)
+    measured = measured_items(look)
+    names = region_names(result, measured)
     made = []
     order = [row for row in overall_shown(result) if is_prediction(row.check)]
     for row, card in zip(order, cards(result, {}, names, 0), strict=False):
@@ -120,7 +120,7 @@ def values(look: Look) -> dict[str, Any]:
 def rows(look: Look, items: Sequence[Item]) -> list[Row]:
     """Every item with its sentences, region by region and token by token."""
     measured = {item.outcome.item: conditions(item.detail("conditions")) for item in items}
-    names = _names(look.result, measured)
+    names = region_names(look.result, measured)
     marks = spoken_of(look.result, names)
     columns = tuple((region, name, region in marks) for region, name in names.items())
     drawn = {
@@ -154,7 +154,7 @@ def _comparison(given: Mapping[str, Any]) -> Comparison:
     )
 
 
-def _measured(look: Look) -> dict[str, Conditions]:
+def measured_items(look: Look) -> dict[str, Conditions]:
     """The measured sentences of every item, up to as many as a chart is made of."""
     found = look.shelf.outcomes(look.id, Filter(WHOLE), most=MOST)
     return {placed.outcome.item: some for placed in found if (some := conditions(placed.outcome))}
@@ -167,7 +167,7 @@ def _one(look: Look, item: str) -> dict[str, Conditions]:
     return {item: found} if found else {}
 
 
-def _names(result: Result, measured: Mapping[str, Conditions]) -> dict[int, str]:
+def region_names(result: Result, measured: Mapping[str, Conditions]) -> dict[int, str]:
     """Region number → name, for every region that is named or met."""
     given = result.meta.get("regions") or {}
     named = {int(region): str(name) for region, name in given.items() if str(region).isdecimal()}

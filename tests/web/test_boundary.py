@@ -1,0 +1,56 @@
+"""The page that shows both ways of counting the end of a word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import material
+from starlette.testclient import TestClient
+
+from wug.types import Result
+from wug.web.site import Site
+
+
+def counted(boundary: str | None, shift: float = 0.0) -> Result:
+    """A result whose verbs are so many bits more surprising."""
+    made = material.syntaxgym(items=4)
+    moved = [
+        replace(outcome, detail={**outcome.detail, "conditions": _moved(outcome.detail["conditions"], shift)})
+        if "conditions" in outcome.detail
+        else outcome
+        for outcome in made.outcomes
+    ]
+    way = f"|boundary:{boundary}" if boundary else ""
+    return replace(made, signature=f"{made.signature}|bos:yes{way}", outcomes=tuple(moved))
+
+
+def _moved(conditions: dict, shift: float) -> dict:  # type: ignore[type-arg]
+    return {
+        name: {**one, "regions": [{**region, "value": region["value"] + shift} for region in one["regions"]]}
+        for name, one in conditions.items()
+    }
+
+
+def test_both_values_stand_side_by_side(client: TestClient, site: Site) -> None:
+    material.keep(site.store, counted(None))
+    material.keep(site.store, counted("yes", shift=1.5))
+    assert "/result/1/boundary" in client.get("/result/1").text
+    for result in (1, 2):
+        page = " ".join(client.get(f"/result/{result}/boundary").text.split())
+        # The subject has 11 bits in each of the conditions, and 12.5 with the end of the word counted otherwise.
+        row = '<th scope="row">1 subject</th><td>match</td><td class="num">11</td><td class="num">12.5</td>'
+        assert row in page.replace("11.0", "11").replace("12.50", "12.5").replace("11.00", "11")
+        assert "To see both values here" not in page
+
+
+def test_where_only_one_was_asked_the_page_has_the_command_for_the_other(client: TestClient, site: Site) -> None:
+    material.keep(site.store, counted(None))
+    material.keep(site.store, replace(counted("yes"), signature="wug:0|suite:number_prep@other|bos:yes|boundary:yes"))
+    page = client.get("/result/1/boundary").text
+    assert "-M boundary=yes</code>" in page
+    assert page.count('scope="col" class="num"') == 2  # one column in each of the two tables
+
+
+def test_other_families_and_models_have_no_such_page(client: TestClient, site: Site) -> None:
+    material.keep(site.store, material.pairs(items=4))
+    assert client.get("/result/1/boundary").status_code == 404
