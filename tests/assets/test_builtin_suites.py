@@ -227,7 +227,7 @@ def test_filler_gap_crosses_the_complementizer_with_the_object_and_keeps_all_els
 
 def test_filler_gap_without_its_filler_cannot_be_saved_by_a_reduced_relative() -> None:
     # "that the miner found in the river (was ...)": not with a name, and not with a verb whose participle differs.
-    finite = set("took slew wore outgrew undertook overthrew bore forsook oversaw".split())
+    finite = set("took slew wore undertook bore forsook".split())
     for item in items("wug_filler_gap"):
         subject, verb = item["that_gap"][2:4]
         assert re.fullmatch("[A-Z][a-z]+", subject) or verb in finite
