@@ -225,6 +225,37 @@ def test_filler_gap_crosses_the_complementizer_with_the_object_and_keeps_all_els
         assert (item["what_gap"][1], item["that_gap"][1]) == ("what", "that")
 
 
+def test_filler_gap_without_its_filler_cannot_be_saved_by_a_reduced_relative() -> None:
+    # "that the miner found in the river (was ...)": not with a name, and not with a verb whose participle differs.
+    finite = set("took slew wore undertook bore forsook".split())
+    for item in items("wug_filler_gap"):
+        subject, verb = item["that_gap"][2:4]
+        assert re.fullmatch("[A-Z][a-z]+", subject) or verb in finite
+
+
+def test_filler_gap_has_no_verb_that_asks_for_a_place_or_a_purpose_where_a_later_gap_could_be() -> None:
+    assert not {"put", "placed", "threw", "used", "needed", "kept"} & set(column("wug_filler_gap", "what_nogap", 4))
+
+
+def test_npz_ambiguous_verbs_take_no_clause_that_could_go_on_with_the_disambiguating_verb() -> None:
+    verbs = {
+        word for condition in ("ambig_comma", "unambig_comma") for word in column("wug_garden_path_npz", condition, 2)
+    }
+    assert (
+        not {"read", "wrote", "commanded", "disagreed", "said", "knew", "heard", "saw", "complained", "argued"} & verbs
+    )
+
+
+def test_agreement_verbs_are_neither_modals_nor_nouns() -> None:
+    verbs = set(column("wug_agreement_pp", "plur_match", 4))
+    assert not {"need", "dare", "lead", "smell", "look", "play", "rest", "walk"} & verbs
+
+
+def test_npi_continuations_are_events_so_that_ever_cannot_mean_always() -> None:
+    states = {"been rich", "known hunger", "laughed aloud"}
+    assert not states & set(column("wug_npi_licensing", "the_the", 8))
+
+
 def test_npi_conditions_differ_in_the_two_determiners_they_are_named_for() -> None:
     for item in items("wug_npi_licensing"):
         assert differing(item["no_the"], item["the_the"]) == [1]

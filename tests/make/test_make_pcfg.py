@@ -8,7 +8,7 @@ from wug.errors import InputError
 from wug.judges.pcfg import meaning, parse
 from wug.make.grammar import Grammar
 from wug.make.pcfg import SPLITS, Strings, corpus, share_out, strings_of
-from wug.make.statistics import Statistics, distances, statistics
+from wug.make.statistics import FIELDS, Statistics, distances, statistics
 from wug.make.table import Cell, Table, published
 
 
@@ -18,7 +18,7 @@ def published_shares() -> Statistics:
     for cell, weight in published().weights:
         depths[cell.depth] = depths.get(cell.depth, 0) + int(weight)
         lengths[cell.length] = lengths.get(cell.length, 0) + int(weight)
-    return Statistics(9_721, {"depths": depths, "lengths": lengths, "functions": {}, "words": {}, "strings": {}})
+    return Statistics(9_721, {field: {} for field in FIELDS} | {"depths": depths, "lengths": lengths})
 
 
 def test_depths_and_lengths_are_those_of_the_published_test_set() -> None:

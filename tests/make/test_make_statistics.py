@@ -20,8 +20,16 @@ def test_depths_lengths_functions_and_strings_are_counted() -> None:
         "lengths": {3: 1, 8: 1},
         "functions": {1: 1, 2: 1},
         "words": {"append": 1, "copy": 2},
+        "nesting": {"binary unary": 1},
+        "pairs": {"append copy": 1},
         "strings": {2: 2, 3: 1},
     }
+
+
+def test_a_pair_says_in_which_argument_the_second_function_stands() -> None:
+    found = statistics(["append remove_first A1 , echo B2 , echo copy C3", "shift A1"]).counts
+    assert found["pairs"] == {"append , echo": 1, "append remove_first": 1, "echo copy": 1, "remove_first , echo": 1}
+    assert found["nesting"] == {"binary binary": 1, "binary unary": 2, "unary unary": 1}
 
 
 def test_the_distance_of_shares_is_half_their_difference() -> None:
@@ -49,3 +57,10 @@ def test_the_report_shows_shares_beside_those_of_the_other_set() -> None:
     assert "depths, functions on the longest way from the whole to a string: 50.00% away" in text
     assert "                 1         1   50.00%  100.00%" in text
     assert report(statistics(SOURCES)).startswith("2 lines\n")
+
+
+def test_the_report_counts_values_that_are_too_many_to_list() -> None:
+    sources = [f"append copy A1{' B2' * size} , C3" for size in range(101)]
+    text = report(statistics(sources))
+    assert "append copy       101  100.00%" in text
+    assert "lengths, words of a line, commas included\n  101 different ones, not listed" in text

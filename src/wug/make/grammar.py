@@ -64,7 +64,7 @@ def draw(grammar: Grammar, random: Random) -> Shape:
         if part == "argument":
             part = "function" if random.random() < grammar.function else "string"
         if part == "string":
-            shape.append(sizes[_pick(running, random)])
+            shape.append(sizes[pick(running, random)])
         elif part == ",":
             shape.append(",")
         elif random.random() < grammar.unary:
@@ -105,6 +105,10 @@ class Sampler:
         inside = 1 <= depth < len(self._exact) and 1 <= length < self._exact.shape[1]
         return inside and bool(self._exact[depth, length] > 0)
 
+    def weight(self, depth: int, length: int) -> float:
+        """The probability that a source has this depth and this many words."""
+        return float(self._exact[depth, length]) / self.grammar.function if self.possible(depth, length) else 0.0
+
     def draw(self, depth: int, length: int, random: Random) -> Shape:
         """A shape of this depth and this many words, which must be possible."""
         shape: Shape = []
@@ -137,7 +141,7 @@ class Sampler:
                 [below for _, below in found],
             )
         running, options = self._choices[part]
-        return options[_pick(running, random)]
+        return options[pick(running, random)]
 
     def _depths(self, part: _Part) -> list[tuple[float, tuple[_Part, ...]]]:
         weights = self._exact[: part.depth + 1, part.length]
@@ -175,6 +179,6 @@ def _weights(grammar: Grammar, depth: int, length: int) -> np.ndarray[tuple[int,
     return exact
 
 
-def _pick(running: list[float], random: Random) -> int:
+def pick(running: list[float], random: Random) -> int:
     """An index, by running weights."""
     return min(bisect(running, random.random() * running[-1]), len(running) - 1)

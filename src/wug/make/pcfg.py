@@ -9,7 +9,8 @@ from random import Random
 
 from wug.errors import InputError
 from wug.judges.pcfg import meaning, parse
-from wug.make.grammar import NATURAL, Grammar, Sampler, Shape, draw
+from wug.make.grammar import Grammar, Sampler, Shape, draw
+from wug.make.natural import Natural
 from wug.make.table import Table, published
 
 SYMBOLS = tuple(f"{letter}{number}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for number in range(1, 21))
@@ -64,7 +65,8 @@ def corpus(
     """The samples of each split; no string is used twice in all of them together.
 
     `natural` draws every split to the depths and lengths of `table`, by default those of the
-    published test set; without it the grammar alone decides.
+    published test set, and without a grammar nests functions as that set does; without `natural` the
+    grammar alone decides.
     """
     random = Random(seed)
     strings = Strings(random)
@@ -74,7 +76,8 @@ def corpus(
             name: [_filled(draw(free, random), strings) for _ in range(_size(name, n))] for name, n in sizes.items()
         }
     wanted = table or published()
-    sampler = Sampler(grammar or NATURAL, wanted.depth, wanted.length)
+    size = (wanted.depth, wanted.length)
+    sampler = Sampler(grammar, *size) if grammar else Natural(*size)
     for cell, _ in wanted.weights:
         if not sampler.possible(cell.depth, cell.length):
             raise InputError(f"the table asks for depth {cell.depth} with {cell.length} words: no source is so")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from wug.judges.pcfg import parse
+from wug.judges.pcfg import Expression, arity, parse
 
 Counts: TypeAlias = Mapping[int | str, int]
 
@@ -18,10 +18,16 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "lengths": "words of a line, commas included",
         "functions": "functions of a line",
         "words": "occurrences of each function",
+        "nesting": "a function of one or two arguments, and that of an argument",
+        "pairs": "a function, and that of its first argument or, after a comma, of its second",
         "strings": "symbols of each plain string",
     }
 )
 """What is counted, and a reading of each."""
+
+_KINDS: Mapping[int | None, str] = MappingProxyType({1: "unary", 2: "binary"})
+_MOST = 100
+"""Values that a report lists; of more it gives the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +50,19 @@ def statistics(sources: Iterable[str]) -> Statistics:
         counts["lengths"][expression.length] += 1
         counts["functions"][expression.functions] += 1
         counts["words"].update(step.function for step in expression.steps)
+        for pair in argument_pairs(expression):
+            counts["pairs"][pair] += 1
+            counts["nesting"][" ".join(_KINDS[arity(word)] for word in pair.split() if word != ",")] += 1
         counts["strings"].update(len(string) for string in expression.strings)
     return Statistics(lines, {field: {key: found[key] for key in _in_order(found)} for field, found in counts.items()})
+
+
+def argument_pairs(expression: Expression) -> Iterator[str]:
+    """Every function with that of its argument: `append copy`, and `append , copy` where copy is in the second."""
+    for step in expression.steps:
+        for place, part in enumerate(step.arguments):
+            if isinstance(part, int):
+                yield f"{step.function}{' ,' * place} {expression.steps[part].function}"
 
 
 def distances(found: Statistics, wanted: Statistics) -> dict[str, float]:
@@ -68,7 +85,8 @@ def report(found: Statistics, wanted: Statistics | None = None) -> str:
     for field, reading in FIELDS.items():
         distance = f": {away[field]:.2%} away (total variation)" if field in away else ""
         out += ["", f"{field}, {reading}{distance}"]
-        out += _rows(found.counts[field], wanted.counts[field] if wanted else None)
+        rows = _rows(found.counts[field], wanted.counts[field] if wanted else None)
+        out += rows if len(rows) <= _MOST else [f"  {len(rows)} different ones, not listed"]
     return "\n".join(out)
 
 
