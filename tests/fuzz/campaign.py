@@ -360,11 +360,9 @@ def _add(
     campaign: Campaign, report: Report, kept: Path, kind: str, what: str, label: str, number: int, text: str
 ) -> None:
     """Note a finding; of those at the same place the first is kept, and the others are counted."""
-    place = what.rpartition(" at ")[2] if kind == "internal error" else f"{label} {what}"
-    error = what.partition(":")[0]
+    alike = _alike(kind, what, label)
     for other in report.findings:
-        theirs = other.what.rpartition(" at ")[2] if kind == "internal error" else f"{other.label} {other.what}"
-        if (other.kind, theirs, other.what.partition(":")[0]) == (kind, place, error):
+        if _alike(other.kind, other.what, other.label) == alike:
             other.count += 1
             return
     folder = kept / str(number)
@@ -375,3 +373,10 @@ def _add(
         target.write_bytes(data)
     (folder / "finding.txt").write_text(f"{kind}: {what}\n{case.label}\n\n{text}", encoding="utf-8", errors="replace")
     report.findings.append(Finding(kind, what, label, number, str(folder)))
+
+
+def _alike(kind: str, what: str, label: str) -> tuple[str, ...]:
+    """What findings at the same fault have in common: the error and its place, or the way to it."""
+    if kind == "internal error":
+        return kind, what.partition(":")[0], what.rpartition(" at ")[2]
+    return kind, label.partition(",")[0], " ".join(what.split()[:2])

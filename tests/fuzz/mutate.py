@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import lzma
@@ -29,9 +30,8 @@ def document(draw: random.Random, data: bytes) -> bytes:
     """A document with one to four things wrong in it; rarely compressed, or a bomb."""
     for _ in range(draw.choice((1, 1, 1, 2, 2, 3, 4))):
         data = draw.choice(STEPS)(draw, data)
-    if draw.random() < 0.03:
-        data = compressed(draw, data)
-    return data[:LONGEST]
+    data = data[:LONGEST]
+    return compressed(draw, data) if draw.random() < 0.03 else data
 
 
 LONGEST = 1 << 20
@@ -41,13 +41,18 @@ LONGEST = 1 << 20
 def compressed(draw: random.Random, data: bytes) -> bytes:
     """The document as gzip or xz, whole or damaged; one in a few is a bomb."""
     if draw.random() < 0.02:
-        data = data[:200] + draw.choice((b"\0", b"a", b"\n", b"[", b"A1 ", data[:64] or b"x")) * draw.choice(
-            (1 << 20, 1 << 23, 1 << 25)
-        )
-        packed = gzip.compress(data, 1)
-        return packed * draw.choice((1, 1, 8)) if len(packed) < LONGEST // 8 else packed
+        return gzip.compress(data) + _much(draw.choice(FILLINGS)) * draw.choice((1, 16, 64, 320))
     packed = draw.choice((gzip.compress, lambda d: lzma.compress(d, preset=0)))(data)
     return packed if draw.random() < 0.4 else _bytes(draw, packed)
+
+
+FILLINGS = (b"\0", b"a", b"\n", b"[", b"A1 ", b"the boy swims\t")
+
+
+@functools.cache
+def _much(filling: bytes) -> bytes:
+    """Sixteen megabytes as a few kilobytes of gzip, of which several may stand in a row."""
+    return gzip.compress(filling * ((16 << 20) // len(filling)))
 
 
 def _bytes(draw: random.Random, data: bytes) -> bytes:
