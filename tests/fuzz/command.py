@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import signal
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -20,29 +21,31 @@ class Said:
 
 
 def wug(*arguments: object, encoding: str = "utf-8") -> Said:
-    """What `wug ARGUMENTS` says on a terminal or into a file of this encoding."""
+    """What `wug ARGUMENTS` says on a terminal, or into a file, of this encoding."""
     import click
 
-    from wug.cli.main import cli
+    from wug.cli.main import main
     from wug.errors import WugError
 
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=way) for way in ("strict", "backslashreplace"))
-    given = [str(argument) for argument in arguments]
-    with patch.object(sys, "argv", ["wug", *given]), redirect_stdout(out), redirect_stderr(err):
+    streams = [io.BytesIO(), io.BytesIO()]
+    out, err = (
+        io.TextIOWrapper(stream, encoding=encoding, errors=errors, write_through=True)
+        for stream, errors in zip(streams, ("strict", "backslashreplace"), strict=True)  # as Python opens its own
+    )
+    code = 0
+    before = signal.getsignal(signal.SIGTERM)
+    with patch.object(sys, "argv", ["wug", *map(str, arguments)]), redirect_stdout(out), redirect_stderr(err):
         try:
-            code = cli.main(given, prog_name="wug", standalone_mode=False)
-            code = code if isinstance(code, int) else 0
-        except WugError as error:
-            print(f"error: {error}", file=sys.stderr)
-            code = 1
-        except click.ClickException as error:
-            error.show()
-            code = error.exit_code
+            main()
         except SystemExit as end:
+            # An internal error is made into a message there; the error itself is what led to the exit.
+            if isinstance(end.__context__, Exception) and not isinstance(
+                end.__context__, WugError | click.ClickException | click.exceptions.Abort
+            ):
+                raise end.__context__ from None
             code = end.code if isinstance(end.code, int) else 1
         finally:
+            signal.signal(signal.SIGTERM, before)
             logging.getLogger("wug").handlers[:] = [logging.NullHandler()]
-        out.flush()
-        err.flush()
-    written, said = (stream.buffer.getvalue().decode(encoding, "replace") for stream in (out, err))  # type: ignore[attr-defined]
+    written, said = (stream.getvalue().decode(encoding, "replace") for stream in streams)
     return Said(code, written, said)
