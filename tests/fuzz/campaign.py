@@ -285,7 +285,7 @@ def _work(
             case = input_of(campaign, seed, number)
             seen.append(_digest(case))
             signal.setitimer(signal.ITIMER_PROF, LONGEST)
-            signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+            signal.setitimer(signal.ITIMER_REAL, getattr(campaign, "patience", PATIENCE))
             tried += 1
             try:
                 campaign.attempt(case, folder)

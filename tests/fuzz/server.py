@@ -169,6 +169,10 @@ class Server(threading.Thread):
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
         self.plan = Plan("order", 0, False, 0.0)
 
+    def close(self) -> None:
+        """Leave the port to a process that was forked from this one."""
+        self._socket.close()
+
     def run(self) -> None:
         while True:
             connection, _ = self._socket.accept()
