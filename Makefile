@@ -35,7 +35,6 @@ check: install
 
 fuzz: install
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED)
-	PYTHONPATH=tests $(BIN)/python -m fuzz damage --only causal --seed $(SEED) --count 100
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/scoring.py

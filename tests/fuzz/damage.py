@@ -24,10 +24,11 @@ Arguments = tuple[object, ...]
 class Campaign:
     """Copies of a sound store and a sound cache, damaged, and the commands that read them."""
 
-    name, batch, room = "damage", 200, 3 * 2**30
+    batch, room = 200, 3 * 2**30
 
     def __init__(self, only: str | None = None) -> None:
         self._only = only or ""
+        self.name = "damage-causal" if "causal" in self._only else "damage"
         self._store: list[Files] = []
         self._cache: list[Files] = []
         self._said: dict[Arguments, Any] = {}
@@ -56,7 +57,9 @@ class Campaign:
         for arguments in _reading(len(self._asked)):
             self._said[arguments] = _numbers(wug(*arguments, "--db", db))
         for place, (suite, model) in enumerate(self._asked):
-            self._said[suite, model] = self._run(suite, model, folder / f"fresh{place}.db", folder / f"fresh{place}c.db")
+            self._said[suite, model] = self._run(
+                suite, model, folder / f"fresh{place}.db", folder / f"fresh{place}c.db"
+            )
 
     def make(self, draw: random.Random) -> Case:
         """A damaged store or a damaged cache, and what is to be done with it."""
@@ -319,7 +322,9 @@ def _other_estimate(draw: random.Random, db: sqlite3.Connection) -> None:
     found = json.loads(text)
     one = draw.choice(found)
     one["value"] = draw.choice((0.0, 0.123, 1e9, None, "x", one["value"] / 2 + 0.01))
-    changed = draw.choice((json.dumps(found, separators=(",", ":")), "[]", "{}", "null", text[:-2], text.replace("all", "al")))
+    changed = draw.choice(
+        (json.dumps(found, separators=(",", ":")), "[]", "{}", "null", text[:-2], text.replace("all", "al"))
+    )
     db.execute("UPDATE results SET estimates = ? WHERE id = ?", (changed, number))
 
 
@@ -398,7 +403,5 @@ def _difference(wanted: Any, found: Any) -> str:
     if isinstance(wanted, dict) and isinstance(found, dict) and wanted.keys() == found.keys():
         return next(f".{key}{_difference(wanted[key], found[key])}" for key in wanted if wanted[key] != found[key])
     if isinstance(wanted, list | tuple) and isinstance(found, list | tuple) and len(wanted) == len(found):
-        return next(
-            f"[]{_difference(one, other)}" for one, other in zip(wanted, found, strict=True) if one != other
-        )
+        return next(f"[]{_difference(one, other)}" for one, other in zip(wanted, found, strict=True) if one != other)
     return f" {str(wanted)[:60]!r} became {str(found)[:60]!r}"

@@ -78,7 +78,9 @@ class Campaign:
         for module in ("wug.report.table", "wug.cli.export", "wug.cli.train.lstm", "scipy.stats", "safetensors.torch"):
             importlib.import_module(module)
         damage._write_material(folder)
-        sentences = [f"{who} {what}." for who in ("The cat", "A dog", "My aunt") for what in ("sleeps", "ran", "saw a bird")]
+        sentences = [
+            f"{who} {what}." for who in ("The cat", "A dog", "My aunt") for what in ("sleeps", "ran", "saw a bird")
+        ]
         (folder / "text.txt").write_text("\n".join(sentences * 6) + "\n", encoding="utf-8")
         for part in ("src", "tgt"):
             shutil.copy(folder / f"test.{part}", folder / f"train.{part}")
@@ -141,7 +143,9 @@ def jobs() -> dict[str, Job]:
         "oracle": Job(_nothing, lambda m: ("test.src", "oracle:pcfgset?error=0.3")),
         "ngram": Job(_nothing, lambda m: ("suite.json", f"ngram:{m.parent.parent / 'one.arpa'}")),
         "replay": Job(_nothing, lambda m: ("pairs.tsv", f"replay:{m.parent.parent / 'replay.jsonl'}")),
-        "command": Job(_filter, lambda m: ("test.src", f"command:{shlex.join([sys.executable, str(m / 'filter.py')])}")),
+        "command": Job(
+            _filter, lambda m: ("test.src", f"command:{shlex.join([sys.executable, str(m / 'filter.py')])}")
+        ),
         "endpoint": Job(_nothing, lambda m: ("suite.json", f"endpoint:{_address(m.parent.parent)}")),
         "causal": Job(_causal, lambda m: ("suite.json", f"causal:{m}", "-M", "device=cpu")),
         "prompt": Job(_causal, lambda m: ("test.src", f"prompt:{m}", "-M", "max_length=4", "-M", "device=cpu")),

@@ -102,7 +102,9 @@ def _odd_formula(draw: random.Random) -> tuple[str, Any]:
     text = _worse(draw, formulas.prediction(draw, formulas.values(draw)).text)
     if draw.random() < 0.05:
         count = draw.choice((39, 41, 250, 5000, 50_000))
-        text = draw.choice(("(" * count + text, "-" * count + text, "~" * count + text, f"{text} & " * count, "abs(" * count))
+        text = draw.choice(
+            ("(" * count + text, "-" * count + text, "~" * count + text, f"{text} & " * count, "abs(" * count)
+        )
     return text, None
 
 
@@ -285,9 +287,39 @@ def _read_form(text: str, dialect: Any) -> None:
 # Names of models, options, templates
 
 KINDS = ("causal", "masked", "lstm", "ngram", "replay", "oracle", "endpoint", "command", "prompt", "seq2seq", "x", "")
-PLACES = ("gpt2", "pcfgset", "m.arpa", "r.jsonl", "a/b@c", "./x", "~nobody/x", "/no/such", "http://127.0.0.1:1/v1", "http://[", "")
+PLACES = (
+    "gpt2",
+    "pcfgset",
+    "m.arpa",
+    "r.jsonl",
+    "a/b@c",
+    "./x",
+    "~nobody/x",
+    "/no/such",
+    "http://127.0.0.1:1/v1",
+    "http://[",
+    "",
+)
 KEYS = ("error", "mistake", "reading", "seed", "eos", "lowercase", "dtype", "sentences", "model", "timeout", "x", "")
-VALUES = ("yes", "no", "0", "1", "0.5", "-1", "nan", "inf", "1e400", "²", "١", "symbol", "rule", "float32", "9" * 5000, "\0", "")
+VALUES = (
+    "yes",
+    "no",
+    "0",
+    "1",
+    "0.5",
+    "-1",
+    "nan",
+    "inf",
+    "1e400",
+    "²",
+    "١",
+    "symbol",
+    "rule",
+    "float32",
+    "9" * 5000,
+    "\0",
+    "",
+)
 
 
 def _model(draw: random.Random) -> tuple[str, Any]:
@@ -339,8 +371,15 @@ def _take_option(text: str, _: Any) -> None:
         _settings.seconds(options, key)
         _settings.flag(options, key)
     elif key in ("limit", "sides", "steps"):
-        given = {"limit": ["run", "test.src", "--model", "oracle:pcfgset", "--no-cache", "--limit"], "sides": ["compare"]}
-        wug(*given.get(key, ["compare", "1", "2", "--curve", "--steps"]), value, *(["--no-save"] if key == "limit" else []))
+        given = {
+            "limit": ["run", "test.src", "--model", "oracle:pcfgset", "--no-cache", "--limit"],
+            "sides": ["compare"],
+        }
+        wug(
+            *given.get(key, ["compare", "1", "2", "--curve", "--steps"]),
+            value,
+            *(["--no-save"] if key == "limit" else []),
+        )
     else:
         for family, take in (("pairs", pairs), ("syntaxgym", choices), ("cogs", cogs)):
             if key in registry.find("suites", family).OPTIONS:

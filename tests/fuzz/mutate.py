@@ -23,7 +23,18 @@ NUMBERS = (
     "NaN", "Infinity", "-Infinity", "00", "1.", ".5", "1e", "9" * 400, "9" * 5000, "1e999999999", "-0.0",
 )  # fmt: skip
 ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "cp037", "utf-7", "shift_jis")
-MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00", b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04", b"{", b"[", b"\n")
+MARKS = (
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"\x00",
+    b"\x1f\x8b",
+    b"\xfd7zXZ\x00",
+    b"PK\x03\x04",
+    b"{",
+    b"[",
+    b"\n",
+)
 
 
 def document(draw: random.Random, data: bytes) -> bytes:

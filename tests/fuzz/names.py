@@ -56,7 +56,10 @@ class Campaign:
             "folder": called,
             "encoding": draw.choice(("utf-8", "utf-8", "utf-8", "ascii", "latin-1", "cp1252")),
             "forms": [draw.choice((*SHOWN, *DATA)) for _ in range(3)],
-            "export": [draw.choice(("csv", "tsv", "json", "md", "latex")), draw.choice(("outcomes", "estimates", "comparison"))],
+            "export": [
+                draw.choice(("csv", "tsv", "json", "md", "latex")),
+                draw.choice(("outcomes", "estimates", "comparison")),
+            ],
             "report": draw.random() < 0.04,
         }
         if self._only:
@@ -86,7 +89,9 @@ class Campaign:
         try:
             _look(wug("check", suite, encoding=encoding), "table", encoding)
             for model, form in zip(models, forms, strict=False):
-                said = wug("run", suite, "--model", model, "--db", db, "--no-cache", "--format", form, encoding=encoding)
+                said = wug(
+                    "run", suite, "--model", model, "--db", db, "--no-cache", "--format", form, encoding=encoding
+                )
                 _look(said, form, encoding)
                 if said.code:
                     return
@@ -142,7 +147,11 @@ def _name(draw: random.Random) -> str:
 def _file_name(draw: random.Random) -> str:
     """A name that a folder may have here."""
     name = _name(draw).replace("/", "_").replace("\0", "_")
-    return "" if name in (".", "..") else name.encode("utf-8", "surrogateescape" if "\udc80" in name else "ignore")[:200].decode("utf-8", "ignore")
+    return (
+        ""
+        if name in (".", "..")
+        else name.encode("utf-8", "surrogateescape" if "\udc80" in name else "ignore")[:200].decode("utf-8", "ignore")
+    )
 
 
 def _suite(draw: random.Random) -> bytes:

@@ -55,7 +55,9 @@ class Campaign:
         target = draw.choice(self.targets)
         name = draw.choice(list(target.files))
         damaged = {name: target.change(draw, target.files[name])}
-        return Case(target.label, {**damaged, **{k: v for k, v in target.files.items() if k != name}}, (target, draw.random()))
+        return Case(
+            target.label, {**damaged, **{k: v for k, v in target.files.items() if k != name}}, (target, draw.random())
+        )
 
     def attempt(self, case: Case, folder: Path) -> None:
         """Read the files in every way that there is; a refusal by one is no reason to spare another."""
@@ -101,12 +103,16 @@ def _suites() -> list[Target]:
         "variable_free.tsv": seeds.VARIABLE_FREE,
         "unrolled_test.tsv": seeds.UNROLLED,
     }
-    found = [Target(name, {name: data}, [partial(_checked, name), partial(_opened, name)]) for name, data in one.items()]
+    found = [
+        Target(name, {name: data}, [partial(_checked, name), partial(_opened, name)]) for name, data in one.items()
+    ]
     for target in found[:9]:
         target.uses.append(partial(_converted, target.label))  # type: ignore[attr-defined]
     columns = {"good": "sent", "bad": "sent_alt", "groups": "condition", "item": "pattern"}
     found.append(
-        Target("named columns", {"own.csv": seeds.SENTENCES}, [partial(_opened, "own.csv", options=columns, kind="pairs")])
+        Target(
+            "named columns", {"own.csv": seeds.SENTENCES}, [partial(_opened, "own.csv", options=columns, kind="pairs")]
+        )
     )
     lines = {"few.text": seeds.TEXT, "few.gold": seeds.GOLD, "few.eval": seeds.EVAL}
     found.append(Target("line-aligned", lines, [partial(_checked, "few.text"), partial(_opened, "few.gold")]))
@@ -128,8 +134,15 @@ def _answers() -> list[Target]:
     gold = {"gold.tsv": seeds.COGS}
     test = {"test.src": seeds.SOURCES, "test.tgt": seeds.TARGETS}
     found = [
-        Target("evaluated", {"done.json": seeds.evaluated()}, [_evaluated], ["score", "syntaxgym", "--predictions", "done.json"]),
-        Target("published", {"best.tab": seeds.ORIGINAL}, [_published], ["score", "pairs", "--predictions", "best.tab"]),
+        Target(
+            "evaluated",
+            {"done.json": seeds.evaluated()},
+            [_evaluated],
+            ["score", "syntaxgym", "--predictions", "done.json"],
+        ),
+        Target(
+            "published", {"best.tab": seeds.ORIGINAL}, [_published], ["score", "pairs", "--predictions", "best.tab"]
+        ),
     ]
     for name, data in (("p.tsv", seeds.COGS_ANSWERS), ("p.txt", seeds.COGS_LINES), ("p.jsonl", seeds.COGS_JSON)):
         command = ["score", "cogs", "--gold", "gold.tsv", "--predictions", name]

@@ -15,9 +15,36 @@ from fuzz.campaign import Case, Wrong
 from fuzz.command import wug
 
 HOST = "127.0.0.1:8000"
-NUMBERS = ("0", "1", "2", "3", "5", "-1", "007", "99", "2147483648", "9223372036854775807", "99999999999999999999", "9" * 400, "x")
+NUMBERS = (
+    "0",
+    "1",
+    "2",
+    "3",
+    "5",
+    "-1",
+    "007",
+    "99",
+    "2147483648",
+    "9223372036854775807",
+    "99999999999999999999",
+    "9" * 400,
+    "x",
+)
 FORMS = ("csv", "tsv", "json", "md", "tex", "html", "svg", "png", "parquet", "xlsx", "", "vl.json", "..")
-WORDS = ("accuracy", "all", "prediction_0", "all_predictions", "pattern", "value", "item", "failing", "yes", "1", "1,2", "1 2")
+WORDS = (
+    "accuracy",
+    "all",
+    "prediction_0",
+    "all_predictions",
+    "pattern",
+    "value",
+    "item",
+    "failing",
+    "yes",
+    "1",
+    "1,2",
+    "1 2",
+)
 NAMES = ("q", "page", "sort", "check", "group", "s", "m", "side", "seen", "suite", "suites", "items", "pool", "form", "name", "a", "b",
          "kind", "headlines", "runs", "run", "before", "after", "model", "text", "folder", "path", "all", "token", "filter", "value")  # fmt: skip
 PATHS = (
@@ -75,19 +102,31 @@ class Campaign:
         ]
         query = "&".join(pairs).encode("utf-8", "surrogatepass")
         query = query if draw.random() < 0.2 else quote(query, safe="=&").encode()
-        method = draw.choice(("GET", "GET", "GET", "GET", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "X"))
+        method = draw.choice(
+            ("GET", "GET", "GET", "GET", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "X")
+        )
         body = b""
         if method in ("POST", "PUT", "DELETE", "PATCH"):
             body = json.dumps(mutate.changed(draw, json.loads(json.dumps(draw.choice(BODIES))))).encode()
             body = mutate.document(draw, body) if draw.random() < 0.4 else body
         headers: list[tuple[str, str]] = []
         if draw.random() < 0.3:
-            name = draw.choice(("origin", "accept", "content-type", "content-length", "cookie", "range", "if-none-match", "x-wug-name"))
-            value = draw.choice(("http://[", "null", "text/html", "application/json", "a=b; c", "bytes=0-", "9" * 30, "é\x80"))
+            name = draw.choice(
+                ("origin", "accept", "content-type", "content-length", "cookie", "range", "if-none-match", "x-wug-name")
+            )
+            value = draw.choice(
+                ("http://[", "null", "text/html", "application/json", "a=b; c", "bytes=0-", "9" * 30, "é\x80")
+            )
             headers.append((name, value))
         if draw.random() < 0.05:
             headers.append(("host", draw.choice(("evil.example", "[", "localhost:x", "127.0.0.1:99999999", ""))))
-        plan = {"method": method, "path": path, "query": query.decode("latin-1"), "headers": headers, "known": draw.random() < 0.9}
+        plan = {
+            "method": method,
+            "path": path,
+            "query": query.decode("latin-1"),
+            "headers": headers,
+            "known": draw.random() < 0.9,
+        }
         files = {"request.json": json.dumps(plan).encode(), "body.bin": body}
         return Case(f"{method} {_plain(path)}", files, (plan, query, body))
 
@@ -125,7 +164,9 @@ class Campaign:
         return found[0] if found else "none"
 
     async def _send(self, plan: dict[str, Any], path: str, query: bytes, body: bytes) -> tuple[int, str]:
-        given = {name.encode("latin-1", "replace"): value.encode("latin-1", "replace") for name, value in plan["headers"]}
+        given = {
+            name.encode("latin-1", "replace"): value.encode("latin-1", "replace") for name, value in plan["headers"]
+        }
         headers = [(b"host", given.pop(b"host", HOST.encode())), *given.items()]
         if plan["known"]:
             headers += credentials(self._site)

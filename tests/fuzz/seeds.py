@@ -10,7 +10,14 @@ import zipfile
 from typing import Any
 
 SUITE: dict[str, Any] = {
-    "meta": {"name": "tiny", "metric": "sum", "tags": ["agreement"], "author": "A", "description": "d", "reference": ""},
+    "meta": {
+        "name": "tiny",
+        "metric": "sum",
+        "tags": ["agreement"],
+        "author": "A",
+        "description": "d",
+        "reference": "",
+    },
     "region_meta": {"1": "subject", "2": "verb", "3": "end"},
     "predictions": [
         {"type": "formula", "formula": "(2;%mismatch%) > (2;%match%)"},
@@ -66,7 +73,9 @@ ORIGINAL = (
     + "NOUN!VERB\t1\t2\tplur\tswims\twrong\tgenerated\tthe boys\t1\t0\t5\t2\t2\tthe boys swim . <eos>\t-2\t-1\n"
 ).encode()
 WORDS = b"pattern\tsent\tform\tform_alt\tlen_prefix\nsimple\tthe boy swims .\tswims\tswim\t2\nsimple\tno one left\tleft\tleave\t2\n"
-SENTENCES = b"pattern,sent,sent_alt,condition\nnpi,No one ever left.,Everyone ever left.,past\nnpi,\"No, ever.\",\"Yes, ever.\",x\n"
+SENTENCES = (
+    b'pattern,sent,sent_alt,condition\nnpi,No one ever left.,Everyone ever left.,past\nnpi,"No, ever.","Yes, ever.",x\n'
+)
 BLIMP = b"\n".join(
     json.dumps(
         {

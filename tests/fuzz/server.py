@@ -24,7 +24,21 @@ NEXT = " the"
 DEADLINE, DRIPPING, LATEST = 1.0, 15.0, 10.0
 """Seconds that an answer may take, that the server drips for, and within which everything must be over."""
 HARMLESS = ("order", "more fields", "escapes", "spaces", "chunks", "pieces")
-HOSTILE = ("tree", "tree", "tree", "bytes", "cut", "status", "length", "header", "huge", "drip", "numbers", "tokens", "close")
+HOSTILE = (
+    "tree",
+    "tree",
+    "tree",
+    "bytes",
+    "cut",
+    "status",
+    "length",
+    "header",
+    "huge",
+    "drip",
+    "numbers",
+    "tokens",
+    "close",
+)
 
 
 class Campaign:
@@ -47,7 +61,12 @@ class Campaign:
             kind = "tree"
         kind = self._only if self._only in (*HARMLESS, *HOSTILE) else kind
         # The first answer lists the models, the next ones are the probes; then come the texts.
-        plan = {"kind": kind, "at": draw.choice((0, 1, 1, 2, 3, 4, 6, 8)), "always": draw.random() < 0.3, "seed": draw.random()}
+        plan = {
+            "kind": kind,
+            "at": draw.choice((0, 1, 1, 2, 3, 4, 6, 8)),
+            "always": draw.random() < 0.3,
+            "seed": draw.random(),
+        }
         return Case(f"server, {kind}", {"plan.json": json.dumps(plan).encode()}, plan)
 
     def attempt(self, case: Case, folder: Path) -> None:
@@ -237,7 +256,9 @@ def _answer(connection: socket.socket, honest: Any, plan: Plan) -> bool:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return False
         case "status":
-            status = draw.choice((b"301 X", b"400 X", b"404 X", b"401 X", b"429 X", b"500 X", b"503 X", b"204 X", b"999 ", b"1 ", b"x"))
+            status = draw.choice(
+                (b"301 X", b"400 X", b"404 X", b"401 X", b"429 X", b"500 X", b"503 X", b"204 X", b"999 ", b"1 ", b"x")
+            )
             connection.sendall(_packed(mutate.document(draw, data) if draw.random() < 0.5 else data, status=status))
             return True
         case "length":
@@ -288,7 +309,9 @@ def _other(draw: random.Random, honest: Any, kind: str) -> Any:
         values, texts = given.get("token_logprobs") or [], given.get("tokens") or []
         for place in range(len(values)):
             if draw.random() < 0.4 and kind == "numbers":
-                values[place] = draw.choice((float("nan"), float("inf"), -float("inf"), 3.5, "x", True, None, 10**400, [1]))
+                values[place] = draw.choice(
+                    (float("nan"), float("inf"), -float("inf"), 3.5, "x", True, None, 10**400, [1])
+                )
             elif draw.random() < 0.4 and kind == "tokens":
                 texts[place] = draw.choice(("", "x", texts[-1], texts[place] * 2, "Ġ", "\ufffd", None, 7, "<s>"))
         if kind == "tokens" and draw.random() < 0.3:
