@@ -267,19 +267,17 @@ def _work(
     seen: list[str] = []
     with log.open("w", encoding="utf-8") as sink:
 
-        def note(kind: str, what: str, case: Case, number: int, text: str) -> None:
-            json.dump({"kind": kind, "what": what, "label": case.label, "number": number, "text": text}, sink)
-            sink.write("\n")
+        def tell(**entry: object) -> None:
+            sink.write(json.dumps(entry) + "\n")
+            sink.flush()  # whole lines, for the case that this process dies
 
-        def sum_up() -> None:
-            json.dump({"inputs": tried, "refused": refused, "seen": seen, "notes": notes}, sink)
-            sink.write("\n")
+        def note(kind: str, what: str, case: Case, number: int, text: str) -> None:
+            tell(kind=kind, what=what, label=case.label, number=number, text=text)
 
         for number in numbers:
             place[:] = struct.pack("<q", number)
             if tried % 50 == 0:
-                sum_up()
-                sink.flush()  # for the case that this process dies
+                tell(inputs=tried, refused=refused, seen=seen, notes=notes)
                 tried = refused = 0
                 seen, notes = [], {}
             case = input_of(campaign, seed, number)
@@ -308,7 +306,7 @@ def _work(
                 break
             if ends is not None and time.monotonic() > ends:
                 break
-        sum_up()
+        tell(inputs=tried, refused=refused, seen=seen, notes=notes)
     place[:] = struct.pack("<q", number + 1)
 
 

@@ -310,6 +310,7 @@ def _opennmt(folder: Path) -> None:
 
 def _lstm(folder: Path) -> None:
     from safetensors.torch import load
+
     from wug.models._lstm_folder import save_word_lstm
 
     words = seeds.VOCABULARY.decode().split()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -179,10 +180,8 @@ def _read_pcfg(text: str, _: Any) -> None:
 
     pcfg.answer(text)
     pcfg.exceptions(text)
-    try:
+    with suppress(WugError):
         pcfg.draw(pcfg.parse(text, lenient=True))
-    except WugError:
-        pass
     pcfg.meaning(text)
 
 
@@ -278,10 +277,8 @@ def _read_form(text: str, dialect: Any) -> None:
         raise Wrong(f"a form is written otherwise than read: {text[:150]!r}")
     logical_form.violations(form)
     logical_form.canonical(form)
-    try:
+    with suppress(WugError):
         logical_form.judge(text, gold, form.dialect)
-    except WugError:
-        pass
 
 
 # Names of models, options, templates
@@ -346,8 +343,8 @@ def _open_model(text: str, options: Any) -> None:
 
 def _option(draw: random.Random) -> tuple[str, Any]:
     key = draw.choice(
-        ("target", "normalise", "slor", "format", "good", "groups", "join", "eos", "metric", "split", "dialect", "smatch",
-         "seed", "bleu", "concurrency", "timeout", "limit", "sides", "steps")
+        ("target", "normalise", "slor", "format", "good", "groups", "join", "eos", "metric", "split", "dialect",
+         "smatch", "seed", "bleu", "concurrency", "timeout", "limit", "sides", "steps")
     )  # fmt: skip
     return f"{key}={_value(draw)}", None
 
@@ -383,10 +380,8 @@ def _take_option(text: str, _: Any) -> None:
     else:
         for family, take in (("pairs", pairs), ("syntaxgym", choices), ("cogs", cogs)):
             if key in registry.find("suites", family).OPTIONS:
-                try:
+                with suppress(WugError):
                     take(options)
-                except WugError:
-                    pass
 
 
 def _template(draw: random.Random) -> tuple[str, Any]:
@@ -405,10 +400,8 @@ def _read_template(text: str, _: Any) -> None:
     from wug.make.templates import _language
     from wug.models.prompt import Template
 
-    try:
+    with suppress(WugError):
         Template.of(text, [("a", "b")])
-    except WugError:
-        pass
     _language.parse(text)
 
 

@@ -11,10 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 ODD_TEXTS = (
-    "", " ", "\t", "\n", "\r", "\0", "\x1b[31m", "\x1b]0;title\x07", "\x07", "\x08", "\x7f", "\x85", "\x9b31m", "\u2028",
+    "", " ", "\t", "\n", "\r", "\0", "\x1b[31m", "\x1b]0;title\x07", "\x07", "\x08", "\x7f", "\x85", "\x9b31m",
+    "\u2028",
     "\u200b", "\u202e", "\ufeff", "\ufffd", "\ufffe", "\U0010ffff", "é", "e\u0301", "ﬁ", "١٢", "²", "½", "Ⅷ", "𝟙",
-    "😀", "👩\u200d💻", "=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "-1", "+1", "%s", "{}", "{0}", "$x", "\\", "\\n", "'", '"', '""',
-    "<script>alert(1)</script>", "&amp;", "]]>", "[red]x[/red]", "[/]", "|", "||", "*", "/", "../../etc/passwd", "~nobody/x",
+    "😀", "👩\u200d💻", "=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "-1", "+1", "%s", "{}", "{0}", "$x", "\\", "\\n", "'",
+    '"', '""',
+    "<script>alert(1)</script>", "&amp;", "]]>", "[red]x[/red]", "[/]", "|", "||", "*", "/", "../../etc/passwd",
+    "~nobody/x",
     "nan", "inf", "-inf", "1e999", "1e-999", "-0", "0x10", "1_000", "true", "null", "None", "a" * 300, "ab " * 2000,
 )  # fmt: skip
 """Strings that programs stumble over."""
@@ -241,5 +244,6 @@ def _places(tree: Any) -> list[tuple[Any, Any]]:
 
 
 STEPS: Sequence[Callable[[random.Random, bytes], bytes]] = (
-    _bytes, _bytes, _cut, _doubled, _words, _words, _surrogate, _lines, _lines, _columns, _columns, _encoded, _json, _json, _json,
+    _bytes, _bytes, _cut, _doubled, _words, _words, _surrogate, _lines, _lines, _columns, _columns, _encoded, _json,
+    _json, _json,
 )  # fmt: skip

@@ -16,9 +16,12 @@ from fuzz.campaign import Case, Wrong
 from fuzz.command import Said, wug
 
 NAMES = (
-    "\x1b[31mred\x1b[0m", "\x1b]0;owned\x07", "a\x08b", "\x9b31mx", "\x07", "a\x7f", "a\x00b", "line\nbreak", "a\rb", "tab\tbed", "\u202eabc",
-    "\ud800", "a\udfffb", "=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+1", "-1", "a,b", 'a"b', "a;b", "[red]x[/red]", "[/]", "a|b", "a\\b",
-    "<b>x</b>", "{x}", "%d", "$x_1$", "a&b", "~", "^", "#", "*x*", "`x`", "_x_", "é", "e\u0301", "😀", "👩\u200d💻", "漢字", "العربية", " ", "",
+    "\x1b[31mred\x1b[0m", "\x1b]0;owned\x07", "a\x08b", "\x9b31mx", "\x07", "a\x7f", "a\x00b", "line\nbreak", "a\rb",
+    "tab\tbed", "\u202eabc",
+    "\ud800", "a\udfffb", "=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+1", "-1", "a,b", 'a"b', "a;b", "[red]x[/red]",
+    "[/]", "a|b", "a\\b",
+    "<b>x</b>", "{x}", "%d", "$x_1$", "a&b", "~", "^", "#", "*x*", "`x`", "_x_", "é", "e\u0301", "😀", "👩\u200d💻",
+    "漢字", "العربية", " ", "",
     "a" * 300, "漢" * 200, "x " * 500, "\ufeff", "\u2028", "\ufffe", "all", "model", "NaN", "null", "1e5",
 )  # fmt: skip
 SEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -165,7 +165,7 @@ def _answers() -> list[Target]:
 
 def _models() -> list[Target]:
     lstm = {"config.json": seeds.LSTM_CONFIG, "model.safetensors": seeds.safetensors(), "vocab.txt": seeds.VOCABULARY}
-    found = [
+    return [
         Target("arpa", {"m.arpa": seeds.ARPA}, [_ngram]),
         Target("replay scores", {"r.jsonl": seeds.REPLAY_SCORES}, [partial(_replay, "r.jsonl")]),
         Target("replay texts", {"r.jsonl": seeds.REPLAY_TEXTS}, [partial(_replay, "r.jsonl")]),
@@ -176,7 +176,6 @@ def _models() -> list[Target]:
         Target("pt archive", {"m.pt": seeds.pt_archive()}, [_pt], change=_archive),
         Target("pt legacy", {"m.pt": seeds.pt_legacy()}, [_pt], change=_weights),
     ]
-    return found
 
 
 def _aside() -> list[Target]:

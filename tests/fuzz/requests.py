@@ -45,22 +45,28 @@ WORDS = (
     "1,2",
     "1 2",
 )
-NAMES = ("q", "page", "sort", "check", "group", "s", "m", "side", "seen", "suite", "suites", "items", "pool", "form", "name", "a", "b",
-         "kind", "headlines", "runs", "run", "before", "after", "model", "text", "folder", "path", "all", "token", "filter", "value")  # fmt: skip
+NAMES = ("q", "page", "sort", "check", "group", "s", "m", "side", "seen", "suite", "suites", "items", "pool", "form",
+"name", "a", "b",
+         "kind", "headlines", "runs", "run", "before", "after", "model", "text", "folder", "path", "all", "token",
+         "filter", "value")  # fmt: skip
 PATHS = (
     "/", "/runs.{form}", "/run/{n}", "/run/{n}.{form}", "/run/{n}/groups", "/run/{n}/figure.{form}", "/result/{n}",
     "/result/{n}.{form}", "/result/{n}/numbers", "/result/{n}/figure/{w}.{form}", "/result/{n}/fragment",
     "/result/{n}/items", "/result/{n}/items.{form}", "/result/{n}/item/{n}", "/result/{n}/item/{n}.{form}", "/compare",
     "/compare.{form}", "/compare/figure/{w}.{form}", "/suite", "/suite.{form}", "/suite/figure.{form}", "/sentence",
     "/sentence/state.json", "/state.json", "/token", "/favicon.ico", "/assets/report.css", "/static/{w}", "/editor",
-    "/editor/new.json", "/editor/upload.json", "/editor/check.json", "/editor/jobs/{w}.json", "/editor/jobs/{w}/stop.json",
-    "/editor/runs/{n}.json", "/editor/{d}", "/editor/{d}/draft.json", "/editor/{d}/suite.{form}", "/editor/{d}/save.json",
+    "/editor/new.json", "/editor/upload.json", "/editor/check.json", "/editor/jobs/{w}.json",
+    "/editor/jobs/{w}/stop.json",
+    "/editor/runs/{n}.json", "/editor/{d}", "/editor/{d}/draft.json", "/editor/{d}/suite.{form}",
+    "/editor/{d}/save.json",
     "/editor/{d}/score.json", "/{w}", "//", "/..%2f..%2fetc/passwd", "/static/../../app.py",
 )  # fmt: skip
 BODIES: tuple[Any, ...] = (
-    {}, [], {"document": None}, {"document": seeds.SUITE, "seen": 1}, {"document": seeds.SUITE, "folder": "x", "name": "a.json"},
+    {}, [], {"document": None}, {"document": seeds.SUITE, "seen": 1}, {"document": seeds.SUITE, "folder": "x",
+    "name": "a.json"},
     {"path": "suites/a.json"}, {"path": "~nobody/x"}, {"folder": "", "name": "../x.json", "overwrite": True},
-    {"model": "wug-causal"}, {"name": "a", "kind": "json", "text": "{}"}, {"name": "a\0b", "text": "\ud800"}, {"seen": 10**30},
+    {"model": "wug-causal"}, {"name": "a", "kind": "json", "text": "{}"}, {"name": "a\0b", "text": "\ud800"},
+    {"seen": 10**30},
 )  # fmt: skip
 
 
@@ -96,10 +102,7 @@ class Campaign:
         path = draw.choice(PATHS).format(n=draw.choice(NUMBERS), form=form, w=draw.choice(WORDS), d="DRAFT")
         if draw.random() < 0.3:
             path = "/" + _odd(draw, path)
-        pairs = [
-            f"{draw.choice(NAMES) if draw.random() < 0.9 else _odd(draw, '')}={draw.choice((*NUMBERS, *WORDS)) if draw.random() < 0.6 else _odd(draw, '')}"
-            for _ in range(draw.choice((0, 0, 1, 1, 2, 3, 6)))
-        ]
+        pairs = [_pair(draw) for _ in range(draw.choice((0, 0, 1, 1, 2, 3, 6)))]
         query = "&".join(pairs).encode("utf-8", "surrogatepass")
         query = query if draw.random() < 0.2 else quote(query, safe="=&").encode()
         method = draw.choice(
@@ -171,7 +174,8 @@ class Campaign:
         if plan["known"]:
             headers += credentials(self._site)
         scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": plan["method"], "scheme": "http",
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": plan["method"],
+            "scheme": "http",
             "path": path, "raw_path": path.encode("utf-8", "surrogatepass"), "query_string": query, "root_path": "",
             "headers": headers, "client": ("127.0.0.1", 5000), "server": ("127.0.0.1", 8000),
         }  # fmt: skip
@@ -206,6 +210,13 @@ def _odd(draw: random.Random, text: str) -> str:
     odd = draw.choice(mutate.ODD_TEXTS)
     at = draw.randrange(len(text) + 1)
     return text[:at] + odd + text[at + draw.choice((0, 1, 5)) :]
+
+
+def _pair(draw: random.Random) -> str:
+    """A name and a value of a query."""
+    name = draw.choice(NAMES) if draw.random() < 0.9 else _odd(draw, "")
+    value = draw.choice((*NUMBERS, *WORDS)) if draw.random() < 0.6 else _odd(draw, "")
+    return f"{name}={value}"
 
 
 def _plain(path: str) -> str:

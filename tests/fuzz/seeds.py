@@ -72,7 +72,10 @@ ORIGINAL = (
     + "NOUN!VERB\t1\t2\tplur\tswim\tcorrect\tgenerated\tthe boys\t1\t0\t5\t2\t2\tthe boys swim . <eos>\t-1\t-2\n"
     + "NOUN!VERB\t1\t2\tplur\tswims\twrong\tgenerated\tthe boys\t1\t0\t5\t2\t2\tthe boys swim . <eos>\t-2\t-1\n"
 ).encode()
-WORDS = b"pattern\tsent\tform\tform_alt\tlen_prefix\nsimple\tthe boy swims .\tswims\tswim\t2\nsimple\tno one left\tleft\tleave\t2\n"
+WORDS = (
+    b"pattern\tsent\tform\tform_alt\tlen_prefix\n"
+    b"simple\tthe boy swims .\tswims\tswim\t2\nsimple\tno one left\tleft\tleave\t2\n"
+)
 SENTENCES = (
     b'pattern,sent,sent_alt,condition\nnpi,No one ever left.,Everyone ever left.,past\nnpi,"No, ever.","Yes, ever.",x\n'
 )
@@ -84,10 +87,15 @@ BLIMP = b"\n".join(
             "one_prefix_prefix": "The boy", "one_prefix_word_good": "swims", "one_prefix_word_bad": "swim",
         }
     ).encode()
-    for number, (good, bad) in enumerate([("The boy swims.", "The boy swim."), ("The boy swims now.", "The boy swim now.")])
+    for number, (good, bad) in enumerate(
+        [("The boy swims.", "The boy swim."), ("The boy swims now.", "The boy swim now.")]
+    )
 )  # fmt: skip
 MARKS = b"True\tthe author laughs\nFalse\tthe author laugh\nTrue\tthe boys swim\nFalse\tthe boys swims\n"
-CASES = b"simple_agrmt\tsing\tthe author laughs\tthe author laugh\nsimple_agrmt\tplur\tthe authors laugh\tthe authors laughs\n"
+CASES = (
+    b"simple_agrmt\tsing\tthe author laughs\tthe author laugh\n"
+    b"simple_agrmt\tplur\tthe authors laugh\tthe authors laughs\n"
+)
 TEXT = b"the boy swims .\nthe boys swim .\n"
 GOLD = b"2\tswims\tswim\t0\n2\tswim\tswims\t1\n"
 EVAL = b"2\n2\n"
@@ -128,7 +136,10 @@ EXCEPTION_TARGETS = b"A1 B2 B2\nA1 B2\n"
 TABLE = b"source\ttarget\tprediction\ncopy A1 B2\tA1 B2\tA1 B2\nrepeat A1\tA1 A1\tA1\n"
 TWIN_TABLE = b"source\ttarget\tprediction\nrepeat A1\tA1 A1\tA1\nrepeat B1\tB1 B1\tB1 B1\n"
 TWIN_OTHER = b"source\ttarget\tprediction\nrepeat_twin A1\tA1 A1\tA1 A1\nrepeat_twin B1\tB1 B1\tB1 B1\n"
-TRACE = b"-----\ncopy A1 -> A1\nrepeat A1 -> A1 A1\nrepeat copy A1 -> []\nTrue\n-----\necho B1 -> B1 B1\necho B1 -> B1 B1\nFalse\n"
+TRACE = (
+    b"-----\ncopy A1 -> A1\nrepeat A1 -> A1 A1\nrepeat copy A1 -> []\nTrue\n"
+    b"-----\necho B1 -> B1 B1\necho B1 -> B1 B1\nFalse\n"
+)
 FAIRSEQ = b"S-0\tcopy A1 B2\nH-0\t-0.1\tA1 B2\nH-2\t-0.2\tD4 C3 B2\nH-1\t-0.3\tA1\n"
 LOG = (
     b"Epoch: 1\nAdapted - Sequence Accuracy: 0.1\nOriginal - Sequence Accuracy: 0.8\n"
@@ -149,8 +160,10 @@ ZOO = (
 )
 ZOO_SENTENCES = b"The author swims\nThe author swim\n"
 ARPA = (
-    b"\\data\\\nngram 1=7\nngram 2=4\nngram 3=1\n\n\\1-grams:\n-1.0\t<unk>\n-99\t<s>\t-0.5\n-0.7\tthe\t-0.3\n-0.9\tboy\t-0.2\n"
-    b"-1.2\t</s>\n-1.1\tswims\t-0.1\n-1.3\tswim\n\n\\2-grams:\n-0.4\t<s> the\t-0.1\n-0.6\tthe boy\t-0.25\n-0.8\tboy swims\n"
+    b"\\data\\\nngram 1=7\nngram 2=4\nngram 3=1\n\n\\1-grams:\n-1.0\t<unk>\n-99\t<s>\t-0.5\n"
+    b"-0.7\tthe\t-0.3\n-0.9\tboy\t-0.2\n"
+    b"-1.2\t</s>\n-1.1\tswims\t-0.1\n-1.3\tswim\n"
+    b"\n\\2-grams:\n-0.4\t<s> the\t-0.1\n-0.6\tthe boy\t-0.25\n-0.8\tboy swims\n"
     b"-1.8\tboy swim\n\n\\3-grams:\n-0.2\t<s> the boy\n\n\\end\\\n"
 )
 UNIGRAMS = b"the\t1000\nboy 20\nswims\t3\nswim\t4\n.\t2000\n"
