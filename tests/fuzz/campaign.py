@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import faulthandler
 import functools
+import gc
 import json
 import mmap
 import os
@@ -21,7 +22,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,6 +152,40 @@ def run(
     report.different = len(seen)
     report.seconds = time.monotonic() - began
     return report
+
+
+def apart(act: Callable[[], object], said: Path, kill: float | None = None) -> tuple[int, str]:
+    """Do something in a forked process, and kill it after so many seconds; its exit code and what it wrote.
+
+    Libraries that start threads when they are used must not be used in a process that is forked afterwards.
+    """
+    gc.collect()
+    pid = os.fork()
+    if pid == 0:
+        code = 99
+        try:
+            os.setsid()
+            out = os.open(said, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+            os.dup2(out, 1)
+            os.dup2(out, 2)
+            try:
+                act()
+                code = 0
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+    if kill is not None:
+        time.sleep(kill)
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    text = said.read_text(encoding="utf-8", errors="replace") if said.exists() else ""
+    return os.waitstatus_to_exitcode(status), text
 
 
 def _look_once() -> None:

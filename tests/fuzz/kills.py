@@ -5,7 +5,6 @@ Processes are forked from one that has imported torch already, so that a kill co
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import importlib
 import importlib.util
@@ -18,7 +17,6 @@ import signal
 import sqlite3
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +24,7 @@ from typing import Any
 
 from fuzz import damage, seeds
 from fuzz import server as completions
-from fuzz.campaign import Case, Wrong
+from fuzz.campaign import Case, Wrong, apart
 
 CHUNK, PAUSE = 5, 0.01
 """Questions that are asked and kept at a time, and seconds before each answer: so that there is time to be killed."""
@@ -125,7 +123,7 @@ class Campaign:
         """Make what the job needs, and its results without any kill."""
         shutil.rmtree(home, ignore_errors=True)
         (home / "model").mkdir(parents=True)
-        code, said = _apart(lambda: job.make(home / "model"), home / "made.txt")
+        code, said = apart(lambda: job.make(home / "model"), home / "made.txt")
         if code:
             raise RuntimeError(f"cannot make what {home.name} needs: {said}")
         place = home / "whole"
@@ -177,43 +175,12 @@ def _run(job: Job, home: Path, place: Path, kill: float | None = None) -> tuple[
         suite, model, *more = given
         arguments = ["run", home.parent / str(suite), "--model", model, *more, "--format", "json"]
         arguments += ["--db", place / "wug.db", "--cache", place / "answers.db"]
-    code, said = _apart(lambda: _command([str(word) for word in arguments]), place / "said.txt", kill)
+    code, said = apart(lambda: _command([str(word) for word in arguments]), place / "said.txt", kill)
     if code == -signal.SIGKILL and kill is not None:
         return True, ""
     if code:
         raise Wrong(f"{home.name}: exit {code}: {said[-400:]}")
     return False, said
-
-
-def _apart(act: Callable[[], object], said: Path, kill: float | None = None) -> tuple[int, str]:
-    """Do something in a forked process; its exit code and what it wrote."""
-    gc.collect()
-    pid = os.fork()
-    if pid == 0:
-        code = 99
-        try:
-            os.setsid()
-            out = os.open(said, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-            os.dup2(out, 1)
-            os.dup2(out, 2)
-            try:
-                act()
-                code = 0
-            except SystemExit as end:
-                code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-        finally:
-            os._exit(code)
-    if kill is not None:
-        time.sleep(kill)
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    text = said.read_text(encoding="utf-8", errors="replace") if said.exists() else ""
-    return os.waitstatus_to_exitcode(status), text
 
 
 def _command(arguments: list[str]) -> None:
@@ -260,7 +227,7 @@ def _found(job: Job, place: Path) -> Any:
     # A command that ended before it was killed is a run of its own when it is given again.
     if sound != "ok" or {status for _, status in runs} != {"complete"}:
         raise Wrong(f"the store is {sound}, its runs are {runs}")
-    code, said = _apart(
+    code, said = apart(
         lambda: _command(["export", str(runs[-1][0]), "--to", "json", "--db", str(place / "wug.db")]),
         place / "export.txt",
     )
