@@ -47,7 +47,13 @@ def main() -> int:
         made = importlib.import_module(f"fuzz.{module}").Campaign(only=part or given.only)
         count = 1 if given.number is not None else given.count or (None if given.seconds else NAMES[name])
         report = campaigns.run(
-            made, given.seed, count=count, seconds=given.seconds, first=given.number or 0, keep=given.keep
+            made,
+            given.seed,
+            count=count,
+            seconds=given.seconds,
+            first=given.number or 0,
+            keep=given.keep,
+            more=f" --only {given.only!r}" if given.only else "",
         )
         print(report.text(), flush=True)
         faults += len(report.findings)

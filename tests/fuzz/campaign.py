@@ -59,7 +59,10 @@ class Campaign(Protocol):
     batch: int
     """Inputs that one process takes."""
     room: int
-    """Bytes of address space that a process may take beyond what it has at first."""
+    """Bytes of address space that a process may take beyond what it has at first.
+
+    Threads and script engines reserve far more than they use; memory that is used is measured as well.
+    """
 
     def prepare(self, folder: Path) -> None:
         """Import what is needed and make what all inputs share; `folder` is in memory and empty."""
@@ -92,6 +95,8 @@ class Report:
 
     campaign: str
     seed: int
+    more: str = ""
+    """Further arguments that a repetition needs."""
     inputs: int = 0
     different: int = 0
     """Distinct ones among the inputs."""
@@ -116,7 +121,8 @@ class Report:
             lines.append(f"- {found.kind} ({found.label}, {found.count:,} times): {found.what}")
             lines.append(f"  kept in {found.folder}")
             lines.append(
-                f"  again: PYTHONPATH=tests python -m fuzz {self.campaign} --seed {self.seed} --number {found.number}"
+                f"  again: PYTHONPATH=tests python -m fuzz {self.campaign} --seed {self.seed} "
+                f"--number {found.number}{self.more}"
             )
         return "\n".join(lines)
 
@@ -134,9 +140,10 @@ def run(
     seconds: float | None = None,
     first: int = 0,
     keep: Path | None = None,
+    more: str = "",
 ) -> Report:
     """Hand the program so many inputs, or as many as it takes in so many seconds."""
-    report = Report(campaign.name, seed)
+    report = Report(campaign.name, seed, more)
     kept = (keep or Path(tempfile.gettempdir()) / "wug-fuzz") / f"{campaign.name}-{seed}"
     began = time.monotonic()
     ends = None if seconds is None else began + seconds
@@ -251,11 +258,13 @@ def _take(
     _, status, usage = os.wait4(pid, 0)
     report.peak = max(report.peak, usage.ru_maxrss * 1024)
     (reached,) = struct.unpack("<q", place[:])
+    told = 0
     for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
         entry = json.loads(line)
         if "kind" in entry:
             _add(campaign, report, kept, **entry)
         else:
+            told += entry["inputs"]
             report.inputs += entry["inputs"]
             report.refused += entry["refused"]
             seen.update(map(bytes.fromhex, entry["seen"]))
@@ -264,7 +273,9 @@ def _take(
     code = os.waitstatus_to_exitcode(status)
     if code == 0:
         return reached
-    report.inputs += 1
+    untold = range(start + told, reached + 1)  # tried, and not summed up when the process died
+    report.inputs += len(untold)
+    seen.update(bytes.fromhex(_digest(input_of(campaign, report.seed, number))) for number in untold)
     text = said.read_text(encoding="utf-8", errors="replace") if said.exists() else ""
     if code == 98:
         raise RuntimeError(f"the campaign {campaign.name} itself failed at input {reached}\n{text}")

@@ -33,7 +33,7 @@ DATA = ("json", "csv", "tsv")
 class Campaign:
     """Suites and models with hostile names, run with cheap models and written in every format."""
 
-    name, batch, room = "names", 100, 8 * 2**30
+    name, batch, room = "names", 100, 2**46
 
     def __init__(self, only: str | None = None) -> None:
         self._only = only

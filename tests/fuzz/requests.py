@@ -78,7 +78,7 @@ def credentials(site: Any) -> list[tuple[bytes, bytes]]:
 class Campaign:
     """Requests by path, query, headers and body."""
 
-    name, batch, room = "requests", 1_000, 8 * 2**30
+    name, batch, room = "requests", 1_000, 2**46
 
     def __init__(self, only: str | None = None) -> None:
         self._only = only
