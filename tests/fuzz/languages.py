@@ -106,7 +106,7 @@ def _odd_formula(draw: random.Random) -> tuple[str, Any]:
         text = draw.choice(
             ("(" * count + text, "-" * count + text, "~" * count + text, f"{text} & " * count, "abs(" * count)
         )
-    return text, None
+    return text[:300_000], None
 
 
 def _read_formula(text: str, _: Any) -> None:
