@@ -2,13 +2,15 @@
 # make test     set up, check the code, run all tests
 # make install  the environment in .venv, with all that the demo and the tests need
 # make check    ruff, mypy, the layers
+# make fuzz     hostile and damaged input, kills, a hostile server: a few minutes; SEED=n for other inputs (docs/fuzzing.md)
 # make bench    speed and memory beside lm-eval and minicons (installs them in .venv-bench); pages; coverage of intervals
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
 BIN := .venv/bin
 PIP := -c constraints.txt
+SEED ?= $(shell date +%Y%m%d)
 
-.PHONY: demo test install check bench clean
+.PHONY: demo test install check fuzz bench clean
 
 demo: install
 	$(BIN)/wug demo --output demo
@@ -30,6 +32,9 @@ check: install
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/pytest tests/test_layers.py
+
+fuzz: install
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED)
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/scoring.py

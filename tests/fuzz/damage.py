@@ -1,0 +1,414 @@
+"""Damaged run stores and answer caches: the same numbers as before, or a clear refusal.
+
+What is compared is every number that commands print and export, with what it is said of; warnings may come up.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import random
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fuzz import seeds
+from fuzz.campaign import Case, Wrong, apart
+from fuzz.command import Said, wug
+
+Files = dict[str, bytes]
+Arguments = tuple[object, ...]
+
+
+class Campaign:
+    """Copies of a sound store and a sound cache, damaged, and the commands that read them."""
+
+    batch, room = 200, 3 * 2**30
+
+    def __init__(self, only: str | None = None) -> None:
+        self._only = only or ""
+        self.name = "damage-causal" if "causal" in self._only else "damage"
+        self._store: list[Files] = []
+        self._cache: list[Files] = []
+        self._said: dict[Arguments, Any] = {}
+        self._asked: list[tuple[str, str]] = []
+        self._material = Path()
+
+    def prepare(self, folder: Path) -> None:
+        """Make the store, the cache, and the answers of every command while both are sound."""
+        asked = _write_material(folder)
+        if "causal" in self._only:
+            import torch
+            import transformers  # noqa: F401
+
+            torch.set_num_threads(1)
+            _load_once()
+            asked = [(suite, "wug-causal") for suite, _ in (asked[0], asked[-1])]
+        self._asked, self._material = asked, folder
+        code, text = apart(lambda: self._ask_while_sound(folder), folder / "made.txt")
+        if code:
+            raise RuntimeError(text)
+        self._store, self._cache, self._said = pickle.loads((folder / "sound.pickle").read_bytes())
+
+    def _ask_while_sound(self, folder: Path) -> None:
+        db, cache = folder / "wug.db", folder / "answers.db"
+        for suite, model in self._asked:
+            said = wug("run", suite, "--model", model, "--db", db, "--cache", cache, "--format", "json")
+            if said.code:
+                raise RuntimeError(said.err)
+        gc.collect()
+        store = [_bytes_of(db), _with_log(folder, "wug.db")]
+        kept = [_bytes_of(cache), _with_log(folder, "answers.db")]
+        told: dict[Arguments, Any] = {}
+        for arguments in _reading(len(self._asked)):
+            told[arguments] = _numbers(wug(*arguments, "--db", db))
+        for place, (suite, model) in enumerate(self._asked):
+            told[suite, model] = self._run(suite, model, folder / f"fresh{place}.db", folder / f"fresh{place}c.db")
+        (folder / "sound.pickle").write_bytes(pickle.dumps((store, kept, told)))
+
+    def make(self, draw: random.Random) -> Case:
+        """A damaged store or a damaged cache, and what is to be done with it."""
+        if draw.random() < 0.5 and "cache" not in self._only:
+            files = dict(draw.choice(self._store))
+            label, files = _damaged(draw, files, "wug.db", _STORE_EDITS)
+            wanted = tuple(draw.sample(_reading(len(self._asked)), 3))
+            again = draw.choice(self._asked) if draw.random() < 0.2 else None
+            return Case(f"store, {label}", files, (wanted, again))
+        files = dict(draw.choice(self._cache))
+        label, files = _damaged(draw, files, "answers.db", _CACHE_EDITS)
+        return Case(f"cache, {label}", files, draw.choice(self._asked))
+
+    def attempt(self, case: Case, folder: Path) -> None:
+        """Put the files there and give the commands."""
+        for old in folder.iterdir():
+            old.unlink()
+        for name, data in case.files.items():
+            (folder / name).write_bytes(data)
+        try:
+            if case.label.startswith("cache"):
+                for turn in range(2):  # what was asked again is kept again
+                    found = self._run(*case.aside, folder / f"new{turn}.db", folder / "answers.db")
+                    _same(self._said[case.aside], found, f"wug run {' '.join(case.aside)}")
+                return
+            wanted, again = case.aside
+            for arguments in wanted:
+                said = wug(*arguments, "--db", folder / "wug.db")
+                _same(self._said[arguments], _numbers(said), f"wug {' '.join(map(str, arguments))}")
+            if again is not None:
+                said = wug(
+                    "run", again[0], "--model", again[1], "--db", folder / "wug.db",
+                    "--cache", self._material / "answers.db", "--format", "json",
+                )  # fmt: skip
+                _same(self._said[again][0], _numbers(said), "wug run into the store")
+        finally:
+            gc.collect()
+
+    def _run(self, suite: str, model: str, db: Path, cache: Path) -> Any:
+        """The estimates of a run and every outcome; None where it is refused."""
+        said = wug("run", suite, "--model", model, "--db", db, "--cache", cache, "--format", "json")
+        if said.code:
+            return _numbers(said)
+        return _numbers(said), _numbers(wug("export", 1, "--to", "json", "--db", db))
+
+
+def _write_material(folder: Path) -> list[tuple[str, str]]:
+    """Suites and models that cost nothing; comes back with who is asked what."""
+    draw = random.Random(1)
+    nouns, verbs = ("boy", "author", "guard", "poet"), (("swims", "swim"), ("laughs", "laugh"), ("sees", "see"))
+    suite = json.loads(seeds.SUITE_JSON)
+    suite["items"] = [
+        {
+            "item_number": number,
+            "conditions": [
+                {
+                    "condition_name": name,
+                    "regions": [
+                        {"region_number": 1, "content": f"the {nouns[number % 4]}"},
+                        {"region_number": 2, "content": verbs[number % 3][name == "mismatch"]},
+                        {"region_number": 3, "content": "."},
+                    ],
+                }
+                for name in ("match", "mismatch")
+            ],
+        }
+        for number in range(1, 25)
+    ]
+    (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+    rows = [f"p{place % 3}\tthe {noun} {good} now\tthe {noun} {bad} now" for place, (noun, (good, bad)) in
+            enumerate((noun, verb) for noun in nouns for verb in verbs)]  # fmt: skip
+    (folder / "pairs.tsv").write_text("\n".join(["pattern\tsent\tsent_alt", *rows]) + "\n", encoding="utf-8")
+    words = ["<unk>", "<s>", "</s>", "the", "now", ".", *nouns, *(word for verb in verbs for word in verb)]
+    for name in ("one", "two"):
+        grams = "".join(f"{-draw.uniform(0.5, 3):.4f}\t{word}\n" for word in words)
+        arpa = f"\\data\\\nngram 1={len(words)}\n\n\\1-grams:\n{grams}\n\\end\\\n"
+        (folder / f"{name}.arpa").write_text(arpa, encoding="utf-8")
+    texts = {text for row in rows for text in row.split("\t")[1:]}
+    lines = [
+        json.dumps({"text": text, "tokens": text.split(), "logprobs": [-draw.uniform(0, 9) for _ in text.split()]})
+        for text in sorted(texts)
+    ]
+    (folder / "replay.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    functions = ("copy", "reverse", "repeat", "echo", "shift")
+    sources = [f"{draw.choice(functions)} {draw.choice(functions)} A{n % 20 + 1} B{n // 3 + 1} C7" for n in range(40)]
+    from wug.judges.pcfg import meaning
+
+    (folder / "test.src").write_text("\n".join(sources) + "\n", encoding="utf-8")
+    (folder / "test.tgt").write_text("\n".join(map(meaning, sources)) + "\n", encoding="utf-8")
+    # By names that are the same in every process, since a store keeps the command.
+    here = f"../{folder.name}"
+    arpas = [(f"{here}/suite.json", f"ngram:{here}/{name}.arpa") for name in ("one", "two")]
+    oracles = [(f"{here}/test.src", f"oracle:pcfgset?error={share}&seed=3") for share in ("0.3", "0.1")]
+    return [*arpas, *oracles, (f"{here}/pairs.tsv", f"replay:{here}/replay.jsonl")]
+
+
+def _load_once() -> None:
+    """Keep loaded models for the whole process: only the first run pays."""
+    import functools
+
+    from wug.runs import opening
+
+    load = opening.open_model
+    kept = functools.cache(lambda text, options: load(text, dict(options)))
+    opening.open_model = lambda text, options=None: kept(text, tuple(sorted((options or {}).items())))
+
+
+def _reading(runs: int) -> list[Arguments]:
+    """The commands that read a store."""
+    found: list[Arguments] = []
+    for run in range(1, runs + 1):
+        found += [("show", run, "--format", "json"), ("export", run, "--to", "json"), ("show", run, "--format", "csv")]
+        found += [("export", run, "--what", "estimates", "--to", "json"), ("export", run, "--to", "tsv")]
+    if runs > 3:
+        found += [("compare", 1, 2, "--format", "json"), ("compare", 3, 4, "--format", "json", "--items", "40")]
+    return found
+
+
+def _bytes_of(path: Path) -> Files:
+    return {path.name: path.read_bytes()} if path.exists() else {}
+
+
+def _with_log(folder: Path, name: str) -> Files:
+    """The same content with its latest part in the write-ahead log, as after a kill."""
+    copy = folder / f"log-{name}"
+    whole = sqlite3.connect(folder / name)
+    try:
+        target = sqlite3.connect(copy)
+        target.execute("PRAGMA journal_mode=WAL")
+        target.execute("PRAGMA wal_autocheckpoint=0")
+        whole.backup(target)
+        found = {name: copy.read_bytes(), f"{name}-wal": copy.with_name(f"{copy.name}-wal").read_bytes()}
+        target.close()
+    finally:
+        whole.close()
+    return found
+
+
+Edit = Callable[[random.Random, sqlite3.Connection], object]
+
+
+def _damaged(draw: random.Random, files: Files, name: str, edits: Sequence[Edit]) -> tuple[str, Files]:
+    """The files with something wrong, and what that is."""
+    if draw.random() < 0.3 and len(files) == 1:
+        return "edited", {name: _edited(draw, files[name], draw.choice(edits))}
+    if draw.random() < 0.08:
+        return "another file", {name: draw.choice(_OTHERS)(draw)}
+    victim = draw.choice(list(files))
+    label, step = draw.choice(_STEPS)
+    changed = bytearray(files[victim])
+    for _ in range(draw.choice((1, 1, 2, 5))):
+        changed = step(draw, changed) if changed else changed
+    return f"{label}{' of the log' if victim != name else ''}", {**files, victim: bytes(changed)}
+
+
+def _flipped(draw: random.Random, data: bytearray) -> bytearray:
+    for _ in range(draw.choice((1, 2, 8, 60))):
+        data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+    return data
+
+
+def _cut(draw: random.Random, data: bytearray) -> bytearray:
+    return data[: draw.choice((draw.randrange(len(data)), len(data) - 4096, len(data) // 4096 * 2048))]
+
+
+def _page(draw: random.Random, data: bytearray) -> int:
+    return 4096 * draw.randrange(max(1, len(data) // 4096))
+
+
+def _zeroed(draw: random.Random, data: bytearray) -> bytearray:
+    at = _page(draw, data)
+    data[at : at + 4096] = bytes(min(4096, len(data) - at))
+    return data
+
+
+def _swapped(draw: random.Random, data: bytearray) -> bytearray:
+    one, other = _page(draw, data), _page(draw, data)
+    data[one : one + 4096], data[other : other + 4096] = data[other : other + 4096], data[one : one + 4096]
+    return data
+
+
+def _garbage(draw: random.Random, data: bytearray) -> bytearray:
+    at, size = draw.randrange(len(data)), draw.choice((1, 16, 512, 4096))
+    data[at : at + size] = draw.randbytes(min(size, len(data) - at))
+    return data
+
+
+def _digit(draw: random.Random, data: bytearray) -> bytearray:
+    """Another digit in a number: what a checksum alone can see."""
+    places = [place for place in range(len(data)) if 48 <= data[place] <= 57]
+    for place in draw.sample(places, min(len(places), draw.choice((1, 5, 50)))):
+        data[place] = 48 + draw.randrange(10)
+    return data
+
+
+_STEPS: tuple[tuple[str, Callable[[random.Random, bytearray], bytearray]], ...] = (
+    ("flipped bits", _flipped),
+    ("cut off", _cut),
+    ("an empty page", _zeroed),
+    ("exchanged pages", _swapped),
+    ("garbage", _garbage),
+    ("other digits", _digit),
+)
+
+
+def _foreign(draw: random.Random) -> bytes:
+    """A sound database of another program, perhaps with a table of the same name."""
+    db = sqlite3.connect(":memory:")
+    db.execute(draw.choice(("CREATE TABLE notes (a, b)", "CREATE TABLE answers (a)", "CREATE TABLE runs (id, x)")))
+    db.execute(draw.choice(("CREATE TABLE results (y)", "CREATE TABLE t (y)", "CREATE VIEW outcomes AS SELECT 1 AS a")))
+    db.execute(f"PRAGMA user_version={draw.choice((0, 1, 2, 3, 99, -1))}")
+    db.commit()
+    return bytes(db.serialize())
+
+
+_OTHERS: tuple[Callable[[random.Random], bytes], ...] = (
+    _foreign,
+    lambda draw: b"",
+    lambda draw: b"SQLite format 3\0" + draw.randbytes(84),
+    lambda draw: draw.randbytes(draw.choice((1, 100, 8192))),
+    lambda draw: b"This is no database.\n" * 400,
+)
+
+
+def _edited(draw: random.Random, data: bytes, edit: Edit) -> bytes:
+    """A database after a change by SQL; it is sound, and says something else."""
+    plain = bytearray(data)
+    plain[18:20] = b"\1\1"  # a database in memory has no log
+    db = sqlite3.connect(":memory:")
+    db.deserialize(bytes(plain))
+    edit(draw, db)
+    db.commit()
+    changed = bytearray(db.serialize())
+    changed[18:20] = data[18:20]
+    return bytes(changed)
+
+
+def _row(draw: random.Random, db: sqlite3.Connection, columns: str, table: str) -> Any:
+    return draw.choice(db.execute(f"SELECT {columns} FROM {table}").fetchall())
+
+
+def _other_outcome(draw: random.Random, db: sqlite3.Connection) -> None:
+    result, place = _row(draw, db, "result, place", "outcomes")
+    value = draw.choice(("1 - value", "value + 0.5", "NULL", "1e300"))
+    db.execute(f"UPDATE outcomes SET value = {value} WHERE result = ? AND place = ?", (result, place))
+
+
+def _other_detail(draw: random.Random, db: sqlite3.Connection) -> None:
+    result, place, detail = _row(draw, db, "result, place, detail", "outcomes")
+    changed = draw.choice((detail.replace("1", "2"), "{}", "[]", "{", detail[:-1], "null", "\x00"))
+    db.execute("UPDATE outcomes SET detail = ? WHERE result = ? AND place = ?", (changed, result, place))
+
+
+def _without_outcome(draw: random.Random, db: sqlite3.Connection) -> None:
+    db.execute("DELETE FROM outcomes WHERE result = ? AND place = ?", _row(draw, db, "result, place", "outcomes"))
+
+
+def _other_estimate(draw: random.Random, db: sqlite3.Connection) -> None:
+    number, text = _row(draw, db, "id, estimates", "results")
+    found = json.loads(text)
+    one = draw.choice(found)
+    one["value"] = draw.choice((0.0, 0.123, 1e9, None, "x", one["value"] / 2 + 0.01))
+    changed = draw.choice(
+        (json.dumps(found, separators=(",", ":")), "[]", "{}", "null", text[:-2], text.replace("all", "al"))
+    )
+    db.execute("UPDATE results SET estimates = ? WHERE id = ?", (changed, number))
+
+
+def _other_column(draw: random.Random, db: sqlite3.Connection) -> None:
+    column = draw.choice(("n", "suite", "signature", "meta", "warnings", "descriptions", "summary", "kind", "status"))
+    value = draw.choice((7, "x", None, b"\xff\xfe", "[", "{}", 10**18))
+    try:
+        db.execute(f"UPDATE results SET {column} = ? WHERE id = ?", (value, *_row(draw, db, "id", "results")))
+    except sqlite3.IntegrityError:
+        db.execute("UPDATE results SET n = n + 1")
+
+
+def _exchanged_results(draw: random.Random, db: sqlite3.Connection) -> None:
+    one, other = _row(draw, db, "result, place, value", "outcomes"), _row(draw, db, "result, place, value", "outcomes")
+    for (result, place, _), (*_, value) in ((one, other), (other, one)):
+        db.execute("UPDATE outcomes SET value = ? WHERE result = ? AND place = ?", (value, result, place))
+
+
+def _other_answer(draw: random.Random, db: sqlite3.Connection) -> None:
+    key, value = _row(draw, db, "key, value", "answers")
+    changed = bytearray(value or b"\0")
+    changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
+    other = draw.choice((bytes(changed), value[:-1], value + b"\0", b"", None, "text", 7, 1.5))
+    db.execute("UPDATE answers SET value = ? WHERE key = ?", (other, key))
+
+
+def _exchanged_answers(draw: random.Random, db: sqlite3.Connection) -> None:
+    """Two answers to each other's questions: each is sound, and neither belongs there."""
+    (one, its), (other, theirs) = _row(draw, db, "key, value", "answers"), _row(draw, db, "key, value", "answers")
+    db.execute("UPDATE answers SET value = ? WHERE key = ?", (theirs, one))
+    db.execute("UPDATE answers SET value = ? WHERE key = ?", (its, other))
+
+
+def _without_answers(draw: random.Random, db: sqlite3.Connection) -> None:
+    for (key,) in draw.sample(db.execute("SELECT key FROM answers").fetchall(), 5):
+        db.execute("DELETE FROM answers WHERE key = ?", (key,))
+
+
+_STORE_EDITS: tuple[Edit, ...] = (
+    _other_outcome, _other_detail, _without_outcome, _other_estimate, _other_column, _exchanged_results,
+)  # fmt: skip
+_CACHE_EDITS: tuple[Edit, ...] = (_other_answer, _other_answer, _exchanged_answers, _without_answers)
+
+
+ASIDE = ("warnings", "notices", "run", "command", "created", "started", "finished", "status")
+"""What may differ: remarks, and when and how a run was made."""
+
+
+def _numbers(said: Said) -> Any:
+    """What a command said, as data; None where it refused."""
+    if said.code:
+        if said.code not in (1, 2) or not said.err.strip():
+            raise Wrong(f"exit {said.code} with {said.err[:200]!r}")
+        return None
+    try:
+        return _without(json.loads(said.out))
+    except ValueError:
+        return said.out
+
+
+def _without(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _without(value) for key, value in tree.items() if key not in ASIDE}
+    return [_without(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def _same(wanted: Any, found: Any, what: str) -> None:
+    if found is None or found == (None, None):
+        return
+    if found != wanted:
+        raise Wrong(f"{what} says something else: {_difference(wanted, found)}")
+
+
+def _difference(wanted: Any, found: Any) -> str:
+    """The first place at which two values differ."""
+    if isinstance(wanted, dict) and isinstance(found, dict) and wanted.keys() == found.keys():
+        return next(f".{key}{_difference(wanted[key], found[key])}" for key in wanted if wanted[key] != found[key])
+    if isinstance(wanted, list | tuple) and isinstance(found, list | tuple) and len(wanted) == len(found):
+        return next(f"[]{_difference(one, other)}" for one, other in zip(wanted, found, strict=True) if one != other)
+    return f" {str(wanted)[:60]!r} became {str(found)[:60]!r}"

@@ -1,0 +1,65 @@
+"""A short go at every campaign: the program neither fails, nor hangs, nor grows, nor says anything else.
+
+Each runs in a process of its own, as `make fuzz` runs it, because campaigns fork and set limits.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+SHORT = {"readers": 1_500, "languages": 2_500, "damage": 60, "kills": 3, "server": 120, "requests": 600, "names": 25}
+"""Inputs of each campaign: seconds each, together less than a minute of one core."""
+
+
+def fuzz(*arguments: object) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
+    return subprocess.run(
+        [sys.executable, "-m", "fuzz", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, errors="replace", check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("campaign", SHORT)
+def test_a_short_campaign_finds_nothing(campaign: str, tmp_path: Path) -> None:
+    done = fuzz(campaign, "--seed", 11, "--count", SHORT[campaign], "--keep", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+
+
+BROKEN = """
+import sys
+from pathlib import Path
+from fuzz import campaign, readers
+from wug.suites import cogs
+
+cogs.check = lambda path: [][1 // (b"AND" in path.read_bytes()) :]
+
+def found(first, count):
+    tried = campaign.run(readers.Campaign(only="cogs.tsv"), 1, first=first, count=count, keep=Path(sys.argv[1]))
+    return [finding for finding in tried.findings if "ZeroDivisionError" in finding.what]
+
+(one,) = found(0, 40)
+(again,) = found(one.number, 1)
+print(one.number, again.number, one.folder, sep="\\n")
+"""
+
+
+def test_a_fault_is_found_kept_and_found_again_by_its_number(tmp_path: Path) -> None:
+    """A reader is broken on purpose: a campaign must not be without findings because it tries nothing."""
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    number, again, folder = done.stdout.splitlines()
+    assert number == again
+    assert Path(folder).name == number
+    assert b"AND" not in next(Path(folder).glob("*.tsv")).read_bytes()
+    assert "ZeroDivisionError" in (Path(folder) / "finding.txt").read_text(encoding="utf-8")
