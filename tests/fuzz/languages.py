@@ -330,7 +330,7 @@ def _model(draw: random.Random) -> tuple[str, Any]:
 
 def _open_model(text: str, options: Any) -> None:
     from wug import registry
-    from wug.models._endpoint_http import Address
+    from wug.models.endpoint.client import Address
     from wug.runs.opening import model_spec
 
     spec = model_spec(text, options)

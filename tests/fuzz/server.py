@@ -86,7 +86,7 @@ class Campaign:
         try:
             model: Any = endpoint.load(ModelSpec("endpoint", self._server.address, options=options))
             if "mode" in options:
-                if not all(isinstance(text, str) for text in model.generate(list(TEXTS))):
+                if not all(isinstance(answer.text, str) for answer in model.generate(list(TEXTS))):
                     raise Wrong("an answer that is no text")
                 return
             scored = model.score([Request(text) for text in TEXTS])

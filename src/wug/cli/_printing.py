@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -28,7 +30,7 @@ def echo(text: str = "", *, end: str = "\n") -> None:
 
 def emit(text: str, *, end: str = "\n") -> None:
     """Print text for other programs on stdout: unaltered, unless that is a terminal."""
-    _write(sys.stdout, (visible(text) if sys.stdout.isatty() else text) + end)
+    _write(sys.stdout, (visible(text) if sys.stdout.isatty() else _encodable(text, sys.stdout)) + end)
 
 
 def tell(text: str) -> None:
@@ -72,6 +74,22 @@ class Safe:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    r"""The text, with `\u00e9` for what the stream's encoding lacks: so JSON stays JSON."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    if _fits(text, encoding):
+        return text
+    return re.sub(r"[^\x00-\x7f]", lambda one: one[0] if _fits(one[0], encoding) else json.dumps(one[0])[1:-1], text)
+
+
+def _fits(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _write(stream: TextIO, text: str) -> None:

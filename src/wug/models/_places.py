@@ -96,7 +96,7 @@ def _by_texts(text: str, tokens: Sequence[str], *, spaces: bool) -> list[Span] |
     ranges: dict[int, Span] = {}
     sharing = Counter(span for piece, span in zip(pieces, forwards, strict=True) if piece.text is None)
     for piece, (start, end) in zip(pieces, forwards, strict=True):
-        if piece.text is None and sharing[start, end] > len(letters[start:end].encode()):
+        if piece.text is None and sharing[start, end] > len(_bytes(letters[start:end])):
             return None  # more parts than bytes: one of the empty tokens is no part of a character
         if piece.text is None and any(map(str.isspace, text[spots[start] : spots[end - 1]])):
             return None  # parts of characters of two words: which token belongs to which?
@@ -107,11 +107,11 @@ def _by_texts(text: str, tokens: Sequence[str], *, spaces: bool) -> list[Span] |
 def _by_bytes(text: str, tokens: Sequence[str], reading: Callable[[str], bytes | None]) -> list[Span] | None:
     """The places of tokens that are a text's bytes, or None; some tokenizers put a space before the text."""
     raw = [piece for token in tokens if (piece := reading(token)) is not None]
-    joined, whole = b"".join(raw), text.encode()
+    joined, whole = b"".join(raw), _bytes(text)
     if len(raw) < len(tokens) or joined not in (whole, b" " + whole):
         return None
     owners = [0] * (len(joined) - len(whole))
-    owners += [place for place, letter in enumerate(text) for _ in letter.encode()]
+    owners += [place for place, letter in enumerate(text) for _ in _bytes(letter)]
     spans, start = [], 0
     for piece in raw:
         end = start + len(piece)
@@ -121,6 +121,11 @@ def _by_bytes(text: str, tokens: Sequence[str], reading: Callable[[str], bytes |
     return spans
 
 
+def _bytes(text: str) -> bytes:
+    """The text in UTF-8; half a character, which a file may have as an escape, is as long as a whole one."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _gpt2_bytes(token: str) -> bytes | None:
     """The bytes of a token in the letters that byte-level BPE has for them."""
     return bytes(BYTE_LETTERS[letter] for letter in token) if all(map(BYTE_LETTERS.__contains__, token)) else None
@@ -128,7 +133,7 @@ def _gpt2_bytes(token: str) -> bytes | None:
 
 def _sentencepiece_bytes(token: str) -> bytes | None:
     """The bytes of a token in which `▁` is a space, or which names a byte."""
-    return bytes([int(token[3:5], 16)]) if BYTE.fullmatch(token) else token.replace("▁", " ").encode()
+    return bytes([int(token[3:5], 16)]) if BYTE.fullmatch(token) else _bytes(token.replace("▁", " "))
 
 
 def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[Span] | None:

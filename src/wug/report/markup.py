@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 def visible(text: str) -> str:
     r"""The text with `\x1b` for an escape character, and likewise for all that steers a terminal or is no character.
 
-    Line ends (LF) and tabs stay.
+    So are the marks that turn the direction of writing around. Line ends (LF) and tabs stay.
     """
     return _UNSEEN.sub(_number, text)
 
