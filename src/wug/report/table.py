@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import re
@@ -58,12 +57,26 @@ def estimate_rows(results: Sequence[Result]) -> list[tuple[Any, ...]]:
 
 def delimited(columns: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: str, *, raw: bool = False) -> str:
     """Rows under a header, absent values empty; a spreadsheet takes no text among them for a formula, unless `raw`."""
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    out = _Lines()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
     cell = _as_it_is if raw else _no_formula
     writer.writerow(map(cell, columns))
     writer.writerows(map(cell, row) for row in rows)
-    return out.getvalue().rstrip("\n")
+    return "\n".join(out.lines)
+
+
+class _Lines:
+    """Takes the rows of a table, each with its line end.
+
+    The writer quotes what its own line end has in it: it must be CR LF for a lone CR in a name to be quoted.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, row: str) -> None:
+        """A row, without its line end."""
+        self.lines.append(row.removesuffix("\r\n"))
 
 
 def _as_it_is(value: Any) -> Any:
@@ -77,7 +90,7 @@ def _no_formula(value: Any) -> Any:
     return _as_it_is(value)
 
 
-_NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"-?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 
 def as_csv(results: Sequence[Result]) -> str:
