@@ -59,7 +59,7 @@ def delimited(columns: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: 
     """Rows under a header, absent values empty; a spreadsheet takes no text among them for a formula, unless `raw`."""
     out = _Lines()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
-    cell = _as_it_is if raw else _no_formula
+    cell = _as_it_is if raw else no_formula
     writer.writerow(map(cell, columns))
     writer.writerows(map(cell, row) for row in rows)
     return "\n".join(out.lines)
@@ -83,7 +83,7 @@ def _as_it_is(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _no_formula(value: Any) -> Any:
+def no_formula(value: Any) -> Any:
     """The value of a cell; text that a spreadsheet would compute gets an apostrophe before it, as in a spreadsheet."""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(value):
         return f"'{value}"

@@ -14,6 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
+from wug.report.table import no_formula
 from wug.web.received import without_halves
 
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -65,9 +66,7 @@ def _cell(value: Any) -> Any:
         return "true" if value else "false"
     if isinstance(value, Mapping | list | tuple):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, str) and value[:1] in ("=", "@"):
-        return f"'{value}"  # a spreadsheet would take it for a formula
-    return value
+    return no_formula(value)
 
 
 def _plain(value: Any) -> Any:
