@@ -11,12 +11,13 @@ import numpy as np
 
 from wug.errors import ModelError
 from wug.models import _weights
-from wug.models._forward import Asked, Engine, choose_engine
+from wug.models._forward import Asked, Engine
 from wug.models._ragged import Ragged
 from wug.models._settings import DTYPES, choice, flag, whole
 from wug.models._spec import ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.models._tree import Batch
+from wug.models._trial import choose_engine, position_limit
 from wug.types import Request, Scored
 
 ANSWERS = "scores"
@@ -56,8 +57,7 @@ class CausalModel:
         self._tokenise = Tokeniser(loaded.tokenizer)
         self._bos = _start_mark(loaded.tokenizer, options.get("bos", "auto"), spec)
         self._boundary = flag(options, "boundary")
-        config = loaded.model.config
-        self._limit: int | None = getattr(config, "max_position_embeddings", None)
+        self._limit = position_limit(loaded.model)
         self._engine: Engine = choose_engine(
             loaded.model,
             wanted=options.get("engine", "auto"),
