@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 VOCABULARY = 211
@@ -48,13 +48,44 @@ SMALL: Mapping[str, Any] = {
 WINDOWS = ("sliding_window", "attention_chunk_size", "window_size", "attention_window_size", "sliding_window_size",
            "local_attention")  # fmt: skip
 
+_LATENT = {"num_key_value_heads": 4, "head_dim": 4}
+"""Latent attention: a key and value for each head, and rotary positions in a part of it alone."""
+
 SPECIAL: Mapping[str, Mapping[str, Any]] = {
-    "axk1": {"head_dim": 4}, "axk2": {"head_dim": 4},
-    "bailing_hybrid": {"layer_types": ["linear_attention", "full_attention"] * 2},
-    "gpt_neo": {"attention_types": [[["global", "local"], 2]]},
+    **dict.fromkeys(
+        ["axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite", "glm_moe_dsa", "minicpm3",
+         "youtu", "longcat_flash"],
+        _LATENT,
+    ),
+    "bailing_hybrid": {"layer_types": ["linear_attention", "full_attention"] * 2, **_LATENT},
     "bamba": {"attn_layer_indices": [1, 3]},
+    "cohere_compass_text": {"layer_types": ["sliding_attention", "full_attention"] * 2},
+    "gpt_neo": {"attention_types": [[["global", "local"], 2]]},
+    "granitemoehybrid": {"layer_types": ["mamba", "attention"] * 2},
+    "hrm_text": {"num_hidden_layers": 8, "num_layers_per_stack": 2},
+    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
+    "kimi_linear": {"layer_types": ["linear_attention", "full_attention"] * 2, **_LATENT},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 2},
+    "mamba2": {"head_dim": 16},
+    "qwen2": {"use_sliding_window": True, "max_window_layers": 1},
+    "qwen2_moe": {"use_sliding_window": True, "max_window_layers": 1},
+    "qwen3": {"use_sliding_window": True, "max_window_layers": 1},
+    "qwen3_moe": {"use_sliding_window": True, "max_window_layers": 1},
+    "reformer": {
+        "axial_pos_shape": [16, 32], "axial_pos_embds_dim": [8, 24], "attn_layers": ["local", "lsh"],
+        "hash_seed": 1, "num_buckets": 4,
+    },
+    "xmod": {"default_language": "en_XX"},
+    "zamba2": {"layer_types": ["linear_attention", "hybrid"] * 2, "mamba_headdim": 16, "attention_head_dim": 16},
+    "zaya": {"num_experts_per_tok": 1},
 }  # fmt: skip
 """What some architectures need besides."""
+
+
+UNWANTED: Mapping[str, Sequence[str]] = {
+    "prophetnet": ("num_hidden_layers",), "xlnet": ("max_position_embeddings",),
+}  # fmt: skip
+"""Names that an architecture knows but does not let set."""
 
 
 def names() -> list[str]:
@@ -71,8 +102,22 @@ def configuration(name: str, *, window: int | None = None, **settings: Any) -> A
     kind = CONFIG_MAPPING[name]
     known = set(dir(kind)) | set(getattr(kind, "attribute_map", {})) | _fields(kind)
     wanted = dict(SMALL) | ({} if window is None else dict.fromkeys(WINDOWS, window))
-    chosen = {key: value for key, value in wanted.items() if key in known}
+    fixed = {key for key, value in vars_of(kind).items() if isinstance(value, property) and value.fset is None}
+    chosen = {key: value for key, value in wanted.items() if key in known - fixed - set(UNWANTED.get(name, ()))}
     return kind(**(chosen | SPECIAL.get(name, {}) | settings))
+
+
+def has_window(name: str) -> bool:
+    """Whether the configuration of an architecture has a window or chunk to set."""
+    from transformers import CONFIG_MAPPING
+
+    kind = CONFIG_MAPPING[name]
+    return any(key in set(dir(kind)) | _fields(kind) for key in WINDOWS)
+
+
+def vars_of(kind: Any) -> dict[str, Any]:
+    """What a class and those that it is made from define."""
+    return {key: value for one in reversed(kind.__mro__) for key, value in vars(one).items()}
 
 
 def _fields(kind: Any) -> set[str]:
@@ -116,6 +161,3 @@ def texts(lengths: Sequence[int], *, seed: int = 7, first: int = 5) -> list[list
         stem = made[-1][: draw.randint(1, len(made[-1]))] if made and draw.random() < 0.5 else []
         made.append((stem + [draw.randrange(first, VOCABULARY) for _ in range(length)])[:length])
     return made
-
-
-Scorer = Callable[[list[list[int]]], list[list[float]]]

@@ -33,10 +33,7 @@ def compare(model: Any, lengths: list[int], *, seed: int = 7) -> tuple[float, An
 
 
 def with_window(name: str, window: int) -> Any:
-    extra: dict[str, Any] = {}
-    if name == "qwen2":
-        extra = {"use_sliding_window": True, "max_window_layers": 1}
-    return tiny_architectures.model(tiny_architectures.configuration(name, window=window, **extra))
+    return tiny_architectures.model(tiny_architectures.configuration(name, window=window))
 
 
 @pytest.mark.parametrize(("name", "window"), WINDOWED)
