@@ -104,7 +104,7 @@ def configuration(name: str, *, window: int | None = None, **settings: Any) -> A
     wanted = dict(SMALL) | ({} if window is None else dict.fromkeys(WINDOWS, window))
     fixed = {key for key, value in vars_of(kind).items() if isinstance(value, property) and value.fset is None}
     chosen = {key: value for key, value in wanted.items() if key in known - fixed - set(UNWANTED.get(name, ()))}
-    return kind(**(chosen | SPECIAL.get(name, {}) | settings))
+    return kind(**(chosen | dict(SPECIAL.get(name, {})) | settings))
 
 
 def has_window(name: str) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
+from wug.models._boundary import WordStarts, close_words, text_starts
 from wug.models._ragged import Ints, Ragged
 from wug.models._tree import Batch, plan_plain, plan_trees
 from wug.models._windows import Layout, Reach
@@ -34,7 +35,7 @@ class Asked:
     values: Any
     """For each question, the log-probability of its target."""
     openings: Any
-    """For each question, the log-probability that a new word opens at its node; None if not wanted."""
+    """For each question, the log-probability that a word opens at its node; None if not wanted."""
     leaf_openings: Any
     """The same for the last node of each sequence."""
     done: Any
@@ -57,7 +58,7 @@ class Engine:
     """A model and the ways to ask it; `nodes` shrinks when memory runs out."""
 
     def __init__(
-        self, model: Any, ways: Ways, *, nodes: int | None = None, word_starts: Sequence[int] | None = None
+        self, model: Any, ways: Ways, *, nodes: int | None = None, word_starts: WordStarts | None = None
     ) -> None:
         self.model = model
         self.ways = ways
@@ -66,8 +67,9 @@ class Engine:
         self.nodes = nodes or _affordable(self.device, vocabulary)
         self.chunk = _chunk(model)
         self._takes_cache = _takes(model, "use_cache")
-        self._opens = None if word_starts is None else np.isin(np.arange(vocabulary), word_starts)
-        self._word_starts = None if word_starts is None else self._send(np.array(word_starts))
+        self._later = None if word_starts is None else self._send(word_starts.later)
+        self._first = None if word_starts is None or word_starts.first is None else self._send(word_starts.first)
+        self._opens = None if word_starts is None else word_starts.opens(vocabulary)
 
     def plan(self, sequences: Ragged) -> list[Batch]:
         """The batches that ask every token but the first of each sequence; an empty one asks nothing."""
@@ -105,7 +107,9 @@ class Engine:
             values = one.values.double().numpy()
             if one.openings is not None:
                 openings, leaves = one.openings.double().numpy(), one.leaf_openings.double().numpy()
-                values = self._close_words(one.batch, values, openings, leaves)
+                assert self._opens is not None
+                begins, starts = self._opens[one.batch.targets], self._text_starts(one.batch)
+                values = close_words(one.batch, begins, starts, values, openings, leaves)
             if np.isnan(values).any():
                 raise ModelError(
                     f"{type(self.model).__name__} answers with values that are no numbers. In half precision that "
@@ -155,12 +159,24 @@ class Engine:
             base = start * batch.width
             parents, targets = self._send(np.stack([batch.parents[first:last] - base, batch.targets[first:last]]))
             values = shares[parents, targets]
-            if self._word_starts is None:
+            if self._later is None:
                 parts.append((values, None, None))
                 continue
-            opening = torch.logsumexp(shares[:, self._word_starts], dim=-1)
+            opening = torch.logsumexp(shares[:, self._later], dim=-1)
+            asked = opening[parents]
+            openers = np.flatnonzero(self._text_starts(batch)[first:last])
+            if len(openers):  # a text opens with other tokens than a word after another does
+                roots, which = np.unique(batch.parents[first:last][openers] - base, return_inverse=True)
+                # In slices: a row of the vocabulary is copied for each root.
+                entry = torch.cat(
+                    [
+                        torch.logsumexp(shares[self._send(part)][:, self._first], dim=-1)
+                        for part in np.array_split(roots, -(-len(roots) // 256))
+                    ]
+                )
+                asked[self._send(openers)] = entry[self._send(which)]
             first, last = np.searchsorted(leaf_row, [start, stop])
-            parts.append((values, opening[parents], opening[self._send(batch.leaves[first:last] - base)]))
+            parts.append((values, asked, opening[self._send(batch.leaves[first:last] - base)]))
         return _joined(parts)
 
     def _logits(self, batch: Batch, low: int, high: int) -> Any:
@@ -205,23 +221,12 @@ class Engine:
             return tensor.cpu()
         return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
 
-    def _close_words(self, batch: Batch, values: Floats, openings: Floats, leaves: Floats) -> Floats:
-        """Count the end of a word with that word (Pimentel & Meister 2024, Oh & Schuler 2024).
-
-        Where a token with a leading space follows, the model has spent probability on the word's ending
-        there: it is taken from the next word and given to the word that ends.
-        """
+    def _text_starts(self, batch: Batch) -> npt.NDArray[np.bool_]:
+        """The questions for the first token of a text, where that has no leading space and a mark before it."""
         assert self._opens is not None
-        begins = self._opens[batch.targets]
-        final = np.zeros(len(values), dtype=bool)
-        ends = np.cumsum(batch.counts)
-        has_any = batch.counts > 0
-        final[ends[has_any] - 1] = True
-        after = np.append(openings[1:], 0.0)  # the node of a token is the one that the next question asks
-        after[final] = leaves[has_any]
-        closes = final | np.append(begins[1:], False)
-        closed: Floats = values - np.where(begins, openings, 0.0) + np.where(closes, after, 0.0)
-        return closed
+        if self._first is None:
+            return np.zeros(len(batch.targets), dtype=bool)
+        return text_starts(batch) & ~self._opens[batch.targets]
 
 
 def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:

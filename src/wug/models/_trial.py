@@ -7,13 +7,14 @@ padded batch and in trees; only what gives the same numbers is used.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from wug.errors import InputError, ModelError
+from wug.models._boundary import WordStarts
 from wug.models._forward import WIDTH, Engine, Floats, Ways
 from wug.models._windows import layouts, turning_points
 
@@ -26,7 +27,7 @@ log = logging.getLogger("wug")
 
 
 def choose_engine(
-    model: Any, *, wanted: str = "auto", nodes: int | None = None, word_starts: Sequence[int] | None = None
+    model: Any, *, wanted: str = "auto", nodes: int | None = None, word_starts: WordStarts | None = None
 ) -> Engine:
     """An engine that was seen to give the numbers of one text alone; `wanted` is auto, tree or plain."""
     if wanted not in ("auto", "tree", "plain"):
@@ -116,7 +117,7 @@ def _require_causal(alone: Engine, probe: list[int]) -> None:
     right = float(np.abs(alone.logprobs([probe[:cut] + other[cut:]])[0][: cut - 2] - kept).max(initial=0))
     changed = alone.logprobs([other[: cut // 3] + probe[cut // 3 :]])[0][cut // 3 : cut - 2]
     left = float(np.abs(changed - kept[cut // 3 :]).max(initial=0))
-    noise = tolerance(alone.model) / 10
+    noise = tolerance(alone.model) / 150  # 1e-3 in half precision
     if right > 10 * tolerance(alone.model) or (right > noise and right > left / 20):
         raise ModelError(
             f"{type(alone.model).__name__} looks at words to the right, so it is no causal model "
@@ -144,6 +145,8 @@ def require_causal_configuration(model: Any) -> None:
 def position_limit(model: Any) -> int | None:
     """The longest text in tokens, start mark included, that the model has positions for; None if any."""
     limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if limit is not None and limit < 1:  # XLNet's way to say that there is none
+        return None
     for name, module in model.named_modules():
         # In the models after RoBERTa the positions begin behind that of the padding.
         skipped = getattr(module, "padding_idx", None)
