@@ -15,10 +15,11 @@ import argparse
 import logging
 import random
 import sys
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -153,12 +154,7 @@ def seen(lines: Sequence[Line]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="architectures; all without any")
-    parser.add_argument("--write", type=Path, help="the page whose tables are to be replaced")
-    arguments = parser.parse_args()
-
+def _quiet() -> None:
     import torch
     import transformers
 
@@ -166,11 +162,21 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     logging.getLogger("wug").setLevel(logging.ERROR)
     torch.set_num_threads(1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="architectures; all without any")
+    parser.add_argument("--write", type=Path, help="the page whose tables are to be replaced")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    arguments = parser.parse_args()
+
+    names = arguments.names or sorted([*tiny_architectures.names(), *VARIANTS])
     lines = []
-    for name in arguments.names or sorted([*tiny_architectures.names(), *VARIANTS]):
-        start = time.time()
-        lines.append(look(name))
-        print(f"{lines[-1]}  {time.time() - start:.1f} s", file=sys.stderr, flush=True)
+    with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn"), initializer=_quiet) as pool:
+        for line in pool.map(look, names):
+            lines.append(line)
+            print(line, file=sys.stderr, flush=True)
     if arguments.write is None:
         print(table(lines))
     else:

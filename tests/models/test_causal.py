@@ -324,3 +324,29 @@ def test_shuffled_requests_come_back_in_order(tiny_causal: Maker) -> None:
     texts = tiny.sentences(50, seed=4)
     random.Random(1).shuffle(texts)
     assert [scored.text for scored in load(tiny_causal()).score([Request(t) for t in texts])] == texts
+
+
+def test_positions_that_begin_behind_the_padding_shorten_the_context(tmp_path: Path) -> None:
+    """RoBERTa's first position is the second after that of the padding mark."""
+    tiny.save_causal(tmp_path, "roberta")
+    model = load(tmp_path)
+    limit = transformers_alone(tmp_path)[1].config.max_position_embeddings - 2
+    tokens = [1] + [5] * (limit - 1)
+    assert len(model._engine.logprobs([tokens])[0]) == limit - 1
+    with pytest.raises(ModelError, match=f"longer than the model's context of {limit}"):
+        model.score([Request("boy " * 600)])
+
+
+def test_a_span_has_the_factors_of_the_whole_text(tmp_path: Path) -> None:
+    """With longrope the length of the text changes every score, so that nothing may be cut off."""
+    rope = {
+        "rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 16,
+        "short_factor": [1.0] * 4, "long_factor": [1.0, 4.0, 9.0, 16.0],
+    }  # fmt: skip
+    folder = tiny.save_causal(tmp_path, "phi3", rope_parameters=rope, original_max_position_embeddings=16)
+    text = " ".join(["the boy swims near the park"] * 5)
+    whole, part, short = load(folder).score([Request(text), Request(text, (4, 7)), Request(text[:13])])
+    assert_same(whole.logprobs, plain(folder, text))
+    assert_same(short.logprobs, plain(folder, text[:13]))
+    assert part.logprob(4, 7) == pytest.approx(whole.logprob(4, 7), abs=1e-4)
+    assert abs(short.logprob(4, 7) - whole.logprob(4, 7)) > 1e-3

@@ -150,6 +150,7 @@ class Engine:
 
         logits = self._logits(batch, low, high)
         row_of, leaf_row = batch.parents // batch.width, batch.leaves // batch.width
+        text_start = None if self._later is None else self._text_starts(batch)
         step = max(1, SLICE.get(self.device.type, SLICE["cpu"]) // (logits.shape[1] * logits.shape[2]))
         parts: list[tuple[Any, Any, Any]] = []
         for start in range(low, high, step):  # whole rows, so that their questions stand together
@@ -159,25 +160,26 @@ class Engine:
             base = start * batch.width
             parents, targets = self._send(np.stack([batch.parents[first:last] - base, batch.targets[first:last]]))
             values = shares[parents, targets]
-            if self._later is None:
+            if text_start is None:
                 parts.append((values, None, None))
                 continue
             opening = torch.logsumexp(shares[:, self._later], dim=-1)
             asked = opening[parents]
-            openers = np.flatnonzero(self._text_starts(batch)[first:last])
-            if len(openers):  # a text opens with other tokens than a word after another does
-                roots, which = np.unique(batch.parents[first:last][openers] - base, return_inverse=True)
-                # In slices: a row of the vocabulary is copied for each root.
-                entry = torch.cat(
-                    [
-                        torch.logsumexp(shares[self._send(part)][:, self._first], dim=-1)
-                        for part in np.array_split(roots, -(-len(roots) // 256))
-                    ]
-                )
-                asked[self._send(openers)] = entry[self._send(which)]
+            texts = np.flatnonzero(text_start[first:last])
+            if len(texts):
+                asked[self._send(texts)] = self._text_openings(shares, batch.parents[first:last][texts] - base)
             first, last = np.searchsorted(leaf_row, [start, stop])
             parts.append((values, asked, opening[self._send(batch.leaves[first:last] - base)]))
         return _joined(parts)
+
+    def _text_openings(self, shares: Any, roots: Ints) -> Any:
+        """The log-probability, at each of these nodes, of a token that may open a text."""
+        import torch
+
+        distinct, which = np.unique(roots, return_inverse=True)
+        parts = np.array_split(distinct, -(-len(distinct) // 256))  # each node's whole vocabulary is copied
+        found = [torch.logsumexp(shares[self._send(part)][:, self._first], dim=-1) for part in parts]
+        return torch.cat(found)[self._send(which)]
 
     def _logits(self, batch: Batch, low: int, high: int) -> Any:
         import torch
