@@ -149,3 +149,14 @@ def test_an_untrained_causal_model_is_one(name: str, dtype: str) -> None:
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(tiny_architectures.configuration(name, window=40)).eval()
     assert choose_engine(model.to(getattr(torch, dtype))).ways.padded
+
+
+def test_a_model_that_padding_disturbs_is_asked_one_text_at_a_time(caplog: pytest.LogCaptureFixture) -> None:
+    """DeepSeek's indexer picks so many tokens of a row, and counts the padding in."""
+    model = tiny_architectures.model(tiny_architectures.configuration("deepseek_v32", index_topk=64))
+    with caplog.at_level(logging.WARNING, "wug"):
+        engine = choose_engine(model)
+    assert not engine.ways.padded
+    assert "one text at a time" in caplog.text
+    batches = engine.plan(Ragged.of(tiny_architectures.texts([5, 9, 9])))
+    assert [len(batch.tokens) for batch in batches] == [1, 1, 1]
