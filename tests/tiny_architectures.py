@@ -65,6 +65,7 @@ SPECIAL: Mapping[str, Mapping[str, Any]] = {
     "hrm_text": {"num_hidden_layers": 8, "num_layers_per_stack": 2},
     "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
     "kimi_linear": {"layer_types": ["linear_attention", "full_attention"] * 2, **_LATENT},
+    "lfm2": {"layer_types": ["conv", "full_attention"] * 2},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 2},
     "mamba2": {"head_dim": 16},
     "qwen2": {"use_sliding_window": True, "max_window_layers": 1},

@@ -81,6 +81,8 @@ COMPANY: dict[str, dict[str, Any]] = {
     "deepseek_v32": {},
     "mixtral": {},
     "falcon": {},
+    "reformer": {},
+    "lfm2_moe": {},
 }
 
 

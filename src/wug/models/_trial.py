@@ -16,15 +16,12 @@ import numpy as np
 from wug.errors import InputError, ModelError
 from wug.models._boundary import WordStarts
 from wug.models._forward import WIDTH, Engine, Floats, Ways
-from wug.models._windows import layouts, turning_points
+from wug.models._windows import layouts, recurrent_layers, turning_points
 
 FAILURES = (
     TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError, AssertionError, ModelError,
 )  # fmt: skip
 """What a model raises that cannot be asked in some way."""
-
-ALL, EVERY_SECOND = slice(None), slice(None, None, 2)
-"""Which probes: padded to the longest, each one takes as long as that."""
 
 log = logging.getLogger("wug")
 
@@ -38,7 +35,9 @@ def choose_engine(
     require_causal_configuration(model)
     turns = turning_points(model.config, WIDTH)
     ways = Ways(together=min(turns, default=None))
-    probes = _probes(_vocabulary(model), min(WIDTH, position_limit(model) or WIDTH))
+    vocabulary, limit = _vocabulary(model), position_limit(model) or WIDTH * 3 // 2
+    probes = _probes(vocabulary, min(WIDTH, limit))
+    company = _tokens(np.random.default_rng(1928), vocabulary, min(WIDTH * 3 // 2, limit))
     alone = Engine(model, ways, nodes=nodes, word_starts=word_starts)
     try:
         expected = [alone.logprobs([probe])[0] for probe in probes]
@@ -46,26 +45,31 @@ def choose_engine(
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"{type(model).__name__} cannot be asked for log-probabilities ({_short(error)})") from error
-    _require_causal(alone, probes[3], expected[3])
+    _require_causal(alone, probes[2], expected[2])
 
-    def fault(ways: Ways, which: slice = ALL) -> str:
-        """What is wrong with asking the model so; empty if nothing is."""
-        engine = Engine(model, ways, nodes=WIDTH * len(probes), word_starts=word_starts)
-        return _fault(lambda: engine.logprobs(probes[which]), expected[which], tolerance(model))
+    def tried(ways: Ways) -> Engine:
+        return Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts)
 
-    wrong = fault(replace(ways, padded=True), EVERY_SECOND)
+    def tree_fault(ways: Ways) -> str:
+        return _fault(lambda: tried(ways).logprobs(probes), expected, tolerance(model))
+
+    def padded() -> list[Floats]:
+        """A short and a long text beside one that no row holds."""
+        return tried(replace(ways, padded=True)).logprobs([probes[2], probes[3], company])[:2]
+
+    wrong = _fault(padded, expected[2:4], tolerance(model))
     if wrong:
         log.warning("%s is asked one text at a time, which is slow: padded, %s", type(model).__name__, wrong)
     ways = replace(ways, padded=not wrong)
     if wanted != "plain":
-        ways = _with_trees(model, ways, fault, wanted == "tree")
+        ways = _with_trees(model, ways, tree_fault, wanted == "tree")
     return Engine(model, ways, nodes=nodes, word_starts=word_starts)
 
 
 def _with_trees(model: Any, ways: Ways, fault: Callable[[Ways], str], required: bool) -> Ways:
     """The same with the masks of trees, if any are right for the model."""
-    faults = []
-    for layout in layouts(model.config, WIDTH):
+    faults = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
+    for layout in [] if faults else layouts(model.config, WIDTH):
         found = replace(ways, layout=layout)
         faults.append(fault(found))
         if not faults[-1]:
@@ -93,16 +97,25 @@ def _probes(vocabulary: int, depth: int) -> list[list[int]]:
     draw = np.random.default_rng(1958)
 
     def tokens(count: int) -> list[int]:
-        found: list[int] = draw.integers(0, vocabulary, size=max(1, count)).tolist()
-        return found
+        return _tokens(draw, vocabulary, count)
 
-    deepest, high = tokens(depth), tokens(depth * 13 // 16)
-    branches = [
-        high[: len(high) - 4] + tokens(depth // 8),  # near the end of a row: windows nearly as wide as it
-        high[: depth // 4] + tokens(depth // 20),
-        high[:2] + tokens(3),
+    deepest, trunk = tokens(depth), tokens(depth * 3 // 4)
+    return [
+        deepest,
+        trunk,
+        trunk[: depth // 4] + tokens(5),
+        trunk[: len(trunk) - 4] + tokens(depth // 8),  # near the end of a row: windows nearly as wide as it
+        trunk[: depth // 2] + tokens(4),
+        trunk[: depth // 8] + tokens(3),
+        trunk[:2] + tokens(3),
+        tokens(1),
+        tokens(2),
     ]
-    return [deepest, high, *branches, tokens(2), tokens(1)]
+
+
+def _tokens(draw: np.random.Generator, vocabulary: int, count: int) -> list[int]:
+    found: list[int] = draw.integers(0, vocabulary, size=max(1, count)).tolist()
+    return found
 
 
 def _require_causal(alone: Engine, probe: list[int], expected: Floats) -> None:

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 WINDOWS = re.compile(r"window|chunk_size|local_attention|block_size|block_length|index_topk")
 """Settings that hold a number of tokens at which attention, or the way it is computed, changes."""
+RECURRENT = {"conv", "linear_attention", "mamba", "recurrent", "hybrid", "hybrid_sliding"}
+"""Kinds of layers that read what stands before in the row, whatever a mask says."""
 CONTEXTS = re.compile(r"original_max_position_embeddings")
 """Settings with the context of the first training: past it a rotary embedding may take other factors."""
 
@@ -59,6 +61,13 @@ def layouts(config: Any, width: int) -> list[Layout]:
     if len(kinds) > 1 and mapping not in found:
         found.append(mapping)
     return found
+
+
+def recurrent_layers(config: Any) -> list[str]:
+    """The kinds of layers for which there are no trees, by the configuration."""
+    text = config.get_text_config()
+    named = {*(getattr(text, "layer_types", None) or ()), *(getattr(text, "layers_block_type", None) or ())}
+    return sorted(named & RECURRENT)
 
 
 def turning_points(config: Any, checked: int) -> list[int]:
