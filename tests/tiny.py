@@ -57,7 +57,9 @@ def metaspace_tokenizer() -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
 
 
-def save_causal(folder: Path, architecture: str = "gpt2", *, tokenizer: Any = None, seed: int = 0) -> Path:
+def save_causal(
+    folder: Path, architecture: str = "gpt2", *, tokenizer: Any = None, seed: int = 0, **settings: Any
+) -> Path:
     """A causal model of two small layers with weights large enough that every token of context matters."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -73,9 +75,11 @@ def save_causal(folder: Path, architecture: str = "gpt2", *, tokenizer: Any = No
         "opt": {"ffn_dim": 64, "max_position_embeddings": 512, "word_embed_proj_dim": 32, "pad_token_id": 1},
         "gpt2": {"n_positions": 512},
         "mamba": {"state_size": 8},
+        "phi3": {"intermediate_size": 64, "num_key_value_heads": 2, "max_position_embeddings": 512},
+        "roberta": {"is_decoder": True, "pad_token_id": 1, "max_position_embeddings": 162, "intermediate_size": 64},
     }
     torch.manual_seed(seed)
-    config = AutoConfig.for_model(architecture, **(small | extra.get(architecture, {})))
+    config = AutoConfig.for_model(architecture, **(small | extra.get(architecture, {}) | settings))
     model = AutoModelForCausalLM.from_config(config).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():

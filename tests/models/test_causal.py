@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny
-from wug.errors import ModelError, UnknownName
+from wug.errors import InputError, ModelError, UnknownName
 from wug.models import causal
 from wug.models._spec import ModelSpec
 from wug.types import Request, Scored
@@ -79,7 +79,7 @@ def test_trees_are_used_where_the_architecture_takes_them(
 ) -> None:
     with caplog.at_level(logging.WARNING, "wug"):
         model = load(tiny_causal(architecture))
-    assert model._engine.trees == (architecture != "mamba")
+    assert (model._engine.ways.layout is not None) == (architecture != "mamba")
     assert ("sentence by sentence" in caplog.text) == (architecture == "mamba")
 
 
@@ -144,28 +144,74 @@ def test_a_span_needs_nothing_after_it(tiny_causal: Maker) -> None:
     assert part.logprob(8, 13) == pytest.approx(whole.logprob(8, 13), abs=1e-4)
 
 
-def test_the_word_boundary_correction_moves_the_end_of_a_word_to_it(tiny_causal: Maker) -> None:
-    """Worked out from transformers alone: P(w) times P(a word opens after w) over P(a word opens before w)."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+def word_by_word(folder: Path, text: str, *, published: bool = False) -> list[float]:
+    """Each token's corrected log-probability by Pimentel & Meister's formula, from transformers alone.
 
-    folder, text = tiny_causal(), "the boy swims"
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    network = AutoModelForCausalLM.from_pretrained(folder).eval()
+    P(token), over P(any token that may begin a word) where it begins one, times P(a word begins) after the last
+    token of a word. The released code counts the end mark twice among the tokens that may begin a text.
+    """
+    import torch
+
+    tokenizer, network = transformers_alone(folder)
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     names = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-    opens = [i for i, name in enumerate(names) if name.startswith("Ġ")] + [tokenizer.eos_token_id]
     with torch.no_grad():
-        shares = network(torch.tensor([[tokenizer.bos_token_id, *ids]])).logits[0].log_softmax(-1)
-    opening = torch.logsumexp(shares[:, opens], dim=-1).tolist()
-    (scored,) = load(folder, boundary="yes").score([Request(text)])
-    assert [names[i] for i in ids] == ["the", "Ġboy", "Ġswims"]
-    expected = [
-        shares[0, ids[0]].item() + opening[1],
-        shares[1, ids[1]].item() - opening[1] + opening[2],
-        shares[2, ids[2]].item() - opening[2] + opening[3],
-    ]
-    assert_same(scored.logprobs, expected)
+        shares = network(torch.tensor([[tokenizer.bos_token_id, *ids]])).logits[0].double().softmax(-1)
+    end = tokenizer.eos_token_id
+    spaced = [index for index, name in enumerate(names) if name[0] in "Ġ▁"]
+    later = [*spaced, *{end, tokenizer.bos_token_id}]
+    first = [index for index in range(len(tokenizer)) if index not in spaced] + [end] * published
+    found = []
+    for place, token in enumerate(ids):
+        share = shares[place, token]
+        if token in spaced:
+            share = share / shares[place, later].sum()
+        elif place == 0:
+            share = share / shares[place, first].sum()
+        if place == len(ids) - 1 or ids[place + 1] in spaced:
+            share = share * shares[place + 1, later].sum()
+        found.append(math.log(share))
+    return found
+
+
+BOUNDARY_TEXTS = ["the boy swims", "swims", "near , the café 3 dogs", "dogs . the boy", " the boy", "x"]
+
+
+@pytest.mark.parametrize("engine", ["auto", "plain"])
+@pytest.mark.parametrize(
+    ("tokenizer", "boundary"), [("byte_level", "yes"), ("byte_level", "published"), ("metaspace", "yes")]
+)
+def test_the_word_boundary_correction_moves_the_end_of_a_word_to_it(
+    tiny_causal: Maker, tokenizer: str, boundary: str, engine: str
+) -> None:
+    folder = tiny_causal("gpt2", tokenizer)
+    model = load(folder, boundary=boundary, engine=engine)
+    assert model.options["boundary"] == boundary
+    texts = [*BOUNDARY_TEXTS, *tiny.sentences(30, seed=6)]
+    for text, scored in zip(texts, model.score([Request(text) for text in texts]), strict=True):
+        assert_same(scored.logprobs, word_by_word(folder, text, published=boundary == "published"))
+
+
+def test_the_correction_of_the_first_word_needs_a_start_mark(tiny_causal: Maker) -> None:
+    (with_mark,) = load(tiny_causal(), boundary="yes").score([Request("swims near")])
+    (without,) = load(tiny_causal(), boundary="yes", bos="no").score([Request("swims near")])
+    assert without.logprobs[0] is None
+    assert with_mark.logprobs[0] is not None
+
+
+def test_a_span_is_corrected_as_in_the_whole_text(tiny_causal: Maker) -> None:
+    """Whether a word ends with the span is seen from what comes after it."""
+    text = "the boy's dog , the café"
+    model = load(tiny_causal(), boundary="yes")
+    whole, part = model.score([Request(text), Request(text, (4, 7))])
+    assert part.logprob(4, 7) == pytest.approx(whole.logprob(4, 7), abs=1e-4)
+
+
+def test_the_published_correction_wants_the_tokenizers_of_the_paper(tiny_causal: Maker) -> None:
+    with pytest.raises(ModelError, match="boundary=published needs a tokenizer with Ġ"):
+        load(tiny_causal("gpt2", "metaspace"), boundary="published")
+    with pytest.raises(InputError, match="write yes, no or published"):
+        load(tiny_causal(), boundary="maybe")
 
 
 def test_the_boundary_correction_agrees_between_trees_and_the_plain_way(tiny_causal: Maker) -> None:
@@ -278,3 +324,29 @@ def test_shuffled_requests_come_back_in_order(tiny_causal: Maker) -> None:
     texts = tiny.sentences(50, seed=4)
     random.Random(1).shuffle(texts)
     assert [scored.text for scored in load(tiny_causal()).score([Request(t) for t in texts])] == texts
+
+
+def test_positions_that_begin_behind_the_padding_shorten_the_context(tmp_path: Path) -> None:
+    """RoBERTa's first position is the second after that of the padding mark."""
+    tiny.save_causal(tmp_path, "roberta")
+    model = load(tmp_path)
+    limit = transformers_alone(tmp_path)[1].config.max_position_embeddings - 2
+    tokens = [1] + [5] * (limit - 1)
+    assert len(model._engine.logprobs([tokens])[0]) == limit - 1
+    with pytest.raises(ModelError, match=f"longer than the model's context of {limit}"):
+        model.score([Request("boy " * 600)])
+
+
+def test_a_span_has_the_factors_of_the_whole_text(tmp_path: Path) -> None:
+    """With longrope the length of the text changes every score, so that nothing may be cut off."""
+    rope = {
+        "rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 16,
+        "short_factor": [1.0] * 4, "long_factor": [1.0, 4.0, 9.0, 16.0],
+    }  # fmt: skip
+    folder = tiny.save_causal(tmp_path, "phi3", rope_parameters=rope, original_max_position_embeddings=16)
+    text = " ".join(["the boy swims near the park"] * 5)
+    whole, part, short = load(folder).score([Request(text), Request(text, (4, 7)), Request(text[:13])])
+    assert_same(whole.logprobs, plain(folder, text))
+    assert_same(short.logprobs, plain(folder, text[:13]))
+    assert part.logprob(4, 7) == pytest.approx(whole.logprob(4, 7), abs=1e-4)
+    assert abs(short.logprob(4, 7) - whole.logprob(4, 7)) > 1e-3

@@ -1,7 +1,8 @@
-"""Asking a causal transformer: through prefix trees where the model can take them, else the plain way."""
+"""Asking a causal transformer: in prefix trees, in padded batches, or one text at a time."""
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,14 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wug.errors import InputError, ModelError
+from wug.errors import ModelError
+from wug.models._boundary import WordStarts, close_words, text_starts
 from wug.models._ragged import Ints, Ragged
 from wug.models._tree import Batch, plan_plain, plan_trees
+from wug.models._windows import Layout, Reach
 
 Floats = npt.NDArray[np.float64]
 
 WIDTH = 128
-"""Places in a row. Longer sequences are asked the plain way: the check at load is good for this width."""
+"""Places in a row. Longer sequences are asked the plain way: the trial at load is good for this width."""
 SLICE = {"cpu": 1 << 25, "cuda": 1 << 30}
 """Logits normalised at a time: bounds the copies that normalising makes."""
 
@@ -32,34 +35,53 @@ class Asked:
     values: Any
     """For each question, the log-probability of its target."""
     openings: Any
-    """For each question, the log-probability that a new word opens at its node; None if not wanted."""
+    """For each question, the log-probability that a word opens at its node; None if not wanted."""
     leaf_openings: Any
     """The same for the last node of each sequence."""
     done: Any
     """The moment at which the values are here; None if they are already."""
 
 
-class Engine:
-    """A model and the way to ask it; `nodes` shrinks when memory runs out."""
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways of asking a model that were seen to give right numbers; one text alone always does."""
 
-    def __init__(self, model: Any, *, trees: bool, nodes: int | None, word_starts: Sequence[int] | None) -> None:
+    layout: Layout | None = None
+    """The attention masks of trees; None where trees are wrong."""
+    padded: bool = False
+    """Whether texts of different lengths may share a batch."""
+    together: int | None = None
+    """Longer texts, in tokens, are asked alone."""
+
+
+class Engine:
+    """A model and the ways to ask it; `nodes` shrinks when memory runs out."""
+
+    def __init__(
+        self, model: Any, ways: Ways, *, nodes: int | None = None, word_starts: WordStarts | None = None
+    ) -> None:
         self.model = model
-        self.trees = trees
+        self.ways = ways
         self.device = model.device
         vocabulary = model.get_input_embeddings().num_embeddings
         self.nodes = nodes or _affordable(self.device, vocabulary)
         self.chunk = _chunk(model)
-        self._opens = None if word_starts is None else np.isin(np.arange(vocabulary), word_starts)
-        self._word_starts = None if word_starts is None else self._send(np.array(word_starts))
+        self._takes_cache = _takes(model, "use_cache")
+        self._later = None if word_starts is None else self._send(word_starts.later)
+        self._first = None if word_starts is None or word_starts.first is None else self._send(word_starts.first)
+        self._opens = None if word_starts is None else word_starts.opens(vocabulary)
 
     def plan(self, sequences: Ragged) -> list[Batch]:
         """The batches that ask every token but the first of each sequence; an empty one asks nothing."""
-        fits = (sequences.lengths <= WIDTH) & self.trees
         some = sequences.lengths > 0
+        sociable = some if self.ways.together is None else some & (sequences.lengths <= self.ways.together)
+        fits = sociable & (sequences.lengths <= WIDTH) & (self.ways.layout is not None)
+        padded = sociable & ~fits & self.ways.padded
         leaves = self._opens is not None
         return [
-            *plan_trees(sequences, np.flatnonzero(some & fits), width=WIDTH, nodes=self.nodes, leaves=leaves),
-            *plan_plain(sequences, np.flatnonzero(some & ~fits), nodes=self.nodes),
+            *plan_trees(sequences, np.flatnonzero(fits), width=WIDTH, nodes=self.nodes, leaves=leaves),
+            *plan_plain(sequences, np.flatnonzero(padded), nodes=self.nodes),
+            *plan_plain(sequences, np.flatnonzero(some & ~fits & ~padded), nodes=1),
         ]
 
     def ask(self, batch: Batch) -> Asked:
@@ -85,7 +107,9 @@ class Engine:
             values = one.values.double().numpy()
             if one.openings is not None:
                 openings, leaves = one.openings.double().numpy(), one.leaf_openings.double().numpy()
-                values = self._close_words(one.batch, values, openings, leaves)
+                assert self._opens is not None
+                begins, starts = self._opens[one.batch.targets], self._text_starts(one.batch)
+                values = close_words(one.batch, begins, starts, values, openings, leaves)
             if np.isnan(values).any():
                 raise ModelError(
                     f"{type(self.model).__name__} answers with values that are no numbers. In half precision that "
@@ -124,9 +148,9 @@ class Engine:
     def _compute(self, batch: Batch, low: int, high: int) -> tuple[Any, Any, Any]:
         import torch
 
-        rows = self._send(np.stack([batch.tokens[low:high], batch.depth[low:high], batch.end[low:high]]))
-        logits = self._logits(batch.packed, *rows)
+        logits = self._logits(batch, low, high)
         row_of, leaf_row = batch.parents // batch.width, batch.leaves // batch.width
+        text_start = None if self._later is None else self._text_starts(batch)
         step = max(1, SLICE.get(self.device.type, SLICE["cpu"]) // (logits.shape[1] * logits.shape[2]))
         parts: list[tuple[Any, Any, Any]] = []
         for start in range(low, high, step):  # whole rows, so that their questions stand together
@@ -136,27 +160,53 @@ class Engine:
             base = start * batch.width
             parents, targets = self._send(np.stack([batch.parents[first:last] - base, batch.targets[first:last]]))
             values = shares[parents, targets]
-            if self._word_starts is None:
+            if text_start is None:
                 parts.append((values, None, None))
                 continue
-            opening = torch.logsumexp(shares[:, self._word_starts], dim=-1)
+            opening = torch.logsumexp(shares[:, self._later], dim=-1)
+            asked = opening[parents]
+            texts = np.flatnonzero(text_start[first:last])
+            if len(texts):
+                asked[self._send(texts)] = self._text_openings(shares, batch.parents[first:last][texts] - base)
             first, last = np.searchsorted(leaf_row, [start, stop])
-            parts.append((values, opening[parents], opening[self._send(batch.leaves[first:last] - base)]))
+            parts.append((values, asked, opening[self._send(batch.leaves[first:last] - base)]))
         return _joined(parts)
 
-    def _logits(self, packed: bool, tokens: Any, depth: Any, end: Any) -> Any:
+    def _text_openings(self, shares: Any, roots: Ints) -> Any:
+        """The log-probability, at each of these nodes, of a token that may open a text."""
         import torch
 
+        distinct, which = np.unique(roots, return_inverse=True)
+        parts = np.array_split(distinct, -(-len(distinct) // 256))  # each node's whole vocabulary is copied
+        found = [torch.logsumexp(shares[self._send(part)][:, self._first], dim=-1) for part in parts]
+        return torch.cat(found)[self._send(which)]
+
+    def _logits(self, batch: Batch, low: int, high: int) -> Any:
+        import torch
+
+        rows = np.stack([batch.tokens[low:high], batch.depth[low:high], batch.end[low:high]])
+        tokens, depth, end = self._send(rows)
+        if not batch.packed and rows[2].min() >= batch.width:  # no padding: just as a single text is asked
+            return self._run(tokens)
         place = torch.arange(tokens.shape[1], device=self.device)
-        if not packed:
-            present = (place < end).long()
-            return self.model(input_ids=tokens, attention_mask=present, use_cache=False).logits
+        if not batch.packed:
+            return self._run(tokens, attention_mask=(place < end).long())
         visible = (place[None, :] <= place[:, None]) & (place[:, None] < end[:, None, :])
-        # Additive, not boolean: gptj, codegen, xglm and gemma2 read a boolean mask wrongly without a word.
-        mask = torch.zeros(visible.shape, dtype=self.model.dtype, device=self.device)
-        mask.masked_fill_(~visible, torch.finfo(mask.dtype).min)
+        layout, dtype = self.ways.layout, self.model.dtype
+        assert layout is not None
+        if isinstance(layout, Reach):
+            return self._run(tokens, position_ids=depth, attention_mask=layout.mask(visible, depth, dtype))
+        masks = {kind: reach.mask(visible, depth, dtype) for kind, reach in layout.items()}
+        return self._run(tokens, position_ids=depth, attention_mask=masks)
+
+    def _run(self, tokens: Any, **inputs: Any) -> Any:
+        if self._takes_cache:
+            inputs["use_cache"] = False
         # The model applies its own head, since some scale or cap their logits there.
-        return self.model(input_ids=tokens, position_ids=depth, attention_mask=mask[:, None], use_cache=False).logits
+        logits = self.model(input_ids=tokens, **inputs).logits
+        if logits.shape[:-1] != tokens.shape:
+            raise ModelError(f"{type(self.model).__name__} gives no distribution for each token of a text")
+        return logits
 
     def _send(self, array: Ints) -> Any:
         import torch
@@ -173,23 +223,12 @@ class Engine:
             return tensor.cpu()
         return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
 
-    def _close_words(self, batch: Batch, values: Floats, openings: Floats, leaves: Floats) -> Floats:
-        """Count the end of a word with that word (Pimentel & Meister 2024, Oh & Schuler 2024).
-
-        Where a token with a leading space follows, the model has spent probability on the word's ending
-        there: it is taken from the next word and given to the word that ends.
-        """
+    def _text_starts(self, batch: Batch) -> npt.NDArray[np.bool_]:
+        """The questions for the first token of a text, where that has no leading space and a mark before it."""
         assert self._opens is not None
-        begins = self._opens[batch.targets]
-        final = np.zeros(len(values), dtype=bool)
-        ends = np.cumsum(batch.counts)
-        has_any = batch.counts > 0
-        final[ends[has_any] - 1] = True
-        after = np.append(openings[1:], 0.0)  # the node of a token is the one that the next question asks
-        after[final] = leaves[has_any]
-        closes = final | np.append(begins[1:], False)
-        closed: Floats = values - np.where(begins, openings, 0.0) + np.where(closes, after, 0.0)
-        return closed
+        if self._first is None:
+            return np.zeros(len(batch.targets), dtype=bool)
+        return text_starts(batch) & ~self._opens[batch.targets]
 
 
 def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
@@ -200,61 +239,10 @@ def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
     return values, openings, leaves
 
 
-def choose_engine(
-    model: Any, *, wanted: str = "auto", nodes: int | None = None, word_starts: Sequence[int] | None = None
-) -> Engine:
-    """An engine that was seen to give the plain way's numbers; `wanted` is auto, tree or plain."""
-    if wanted not in ("auto", "tree", "plain"):
-        raise InputError(f"option engine={wanted!r}: write auto, tree or plain")
-    plain = Engine(model, trees=False, nodes=nodes, word_starts=word_starts)
-    probes = _probes(model.get_input_embeddings().num_embeddings)
-    expected = [plain.logprobs([probe])[0] for probe in probes]
-    _require_causal(plain, probes[-1], expected[-1])
-    if wanted == "plain":
-        return plain
-    trees = Engine(model, trees=True, nodes=nodes, word_starts=word_starts)
-    try:
-        found = trees.logprobs(probes)
-        gap = max(float(np.abs(a - b).max()) for a, b in zip(expected, found, strict=True))
-        fault = "" if gap <= _tolerance(model) else f"its scores differ from the plain way's by {gap:.2g} nats"
-    except (TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError) as error:
-        fault = f"it cannot take a tree ({str(error).split(chr(10))[0][:120]})"
-    if not fault:
-        return trees
-    if wanted == "tree":
-        raise ModelError(f"engine=tree: {type(model).__name__}: {fault}. Use engine=auto")
-    log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, fault)
-    return plain
-
-
-def _probes(vocabulary: int) -> list[list[int]]:
-    """Token sequences that share beginnings and together fill a row of a tree."""
-    draw = np.random.default_rng(1958)
-    trunk = draw.integers(0, vocabulary, size=24).tolist()
-    probes: list[list[int]] = []
-    nodes = 0
-    while nodes < WIDTH - 14:
-        cut = int(draw.integers(1, 12))
-        tail = draw.integers(0, vocabulary, size=int(draw.integers(3, 12))).tolist()
-        probes.append(trunk[:cut] + tail)
-        nodes += len(tail)
-    return [*probes, trunk]
-
-
-def _require_causal(plain: Engine, probe: list[int], expected: Floats) -> None:
-    """A model that looks ahead gives other numbers when the end of a text is cut off."""
-    shorter = plain.logprobs([probe[:-4]])[0][:-1]  # the last one may count the end of its word
-    gap = float(np.abs(shorter - expected[: len(shorter)]).max())
-    if gap > 10 * _tolerance(plain.model):
-        raise ModelError(
-            f"{type(plain.model).__name__} looks at words to the right, so it is no causal model "
-            f"(scores of the same beginning differ by {gap:.2g} nats). Use masked:"
-        )
-
-
-def _tolerance(model: Any) -> float:
-    """Nats that two ways of computing the same may differ."""
-    return {"torch.float64": 1e-6, "torch.float32": 1e-4}.get(str(model.dtype), 0.15)
+def _takes(model: Any, name: str) -> bool:
+    """Whether a model's forward pass has a parameter of this name, or takes any."""
+    known = inspect.signature(model.forward).parameters
+    return name in known or any(one.kind is one.VAR_KEYWORD for one in known.values())
 
 
 def _affordable(device: Any, vocabulary: int) -> int:

@@ -16,7 +16,7 @@ from wug.types import Request
 
 @dataclass(frozen=True, slots=True)
 class Tokenised:
-    """The tokens of some texts, each text cut off after the span that was asked for."""
+    """The tokens of some texts, each cut off after the span that was asked for, or whole."""
 
     ids: Ragged
     starts: Ints
@@ -44,11 +44,11 @@ class Tokeniser:
         self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
         self._bytes = _byte_counts(self._backend)
 
-    def __call__(self, requests: Sequence[Request]) -> Tokenised:
-        """The tokens of each request's text; the tokenizer's own threads do the work."""
+    def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> Tokenised:
+        """The tokens of each request's text, up to the end of its span if `cut`; the tokenizer's own threads work."""
         texts = [request.text for request in requests]
         found = self._by_bytes(texts) or self._by_offsets(texts)
-        if any(request.span is not None for request in requests):
+        if cut and any(request.span is not None for request in requests):
             found = _cut(found, requests)
         return found
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from wug.errors import MissingExtra, ModelError, WugError
 from wug.files import user_path
+from wug.models._device import settle
 from wug.models._fingerprint import fingerprint, unchanged
 from wug.models._spec import ModelSpec
 
@@ -65,7 +66,7 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
             f"random. It is probably no {spec.kind} model"
         )
     try:
-        model = model.to(device).eval()
+        model = settle(model.eval(), device, demanded=spec.options.get("device", "auto") != "auto")
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
     mark = mark or (getattr(model.config, "_commit_hash", None) or "unknown")[:12]

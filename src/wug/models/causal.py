@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from wug.errors import ModelError
+from wug.errors import InputError, ModelError
 from wug.models import _weights
-from wug.models._forward import Asked, Engine, choose_engine
+from wug.models._boundary import word_starts
+from wug.models._forward import Asked, Engine
 from wug.models._ragged import Ragged
 from wug.models._settings import DTYPES, choice, flag, whole
 from wug.models._spec import ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.models._tree import Batch
+from wug.models._trial import choose_engine, position_limit
 from wug.types import Request, Scored
 
 ANSWERS = "scores"
@@ -24,7 +26,8 @@ OPTIONS: Mapping[str, str] = {
     "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
     "device": "cpu, cuda, cuda:1, mps; by default the best there is",
     "bos": "auto (default: prepend the start mark where the tokenizer has one), yes, no, or a token",
-    "boundary": "yes: count the end of a word with that word (Pimentel & Meister 2024); default no",
+    "boundary": "no (default); yes: count the end of a word with that word (Pimentel & Meister 2024); published: "
+    "as their released code does",
     "engine": "auto (default), tree, or plain",
     "nodes": "tokens computed at a time; by default what memory allows",
     "trust_remote_code": "yes: run code that the model brings along; default no",
@@ -48,28 +51,31 @@ class Prepared:
 class CausalModel:
     """A causal language model that scores texts."""
 
-    __slots__ = ("_bos", "_boundary", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
+    __slots__ = ("_bos", "_cuts", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
         options = spec.options
         self._spec = spec
         self._tokenise = Tokeniser(loaded.tokenizer)
         self._bos = _start_mark(loaded.tokenizer, options.get("bos", "auto"), spec)
-        self._boundary = flag(options, "boundary")
-        config = loaded.model.config
-        self._limit: int | None = getattr(config, "max_position_embeddings", None)
+        boundary = _boundary(options)
+        self._limit = position_limit(loaded.model)
         self._engine: Engine = choose_engine(
             loaded.model,
             wanted=options.get("engine", "auto"),
             nodes=whole(options, "nodes"),
-            word_starts=_word_starts(loaded.tokenizer, spec) if self._boundary else None,
+            word_starts=None
+            if boundary == "no"
+            else word_starts(loaded.tokenizer, spec, published=boundary == "published", marked=self._bos is not None),
         )
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
         self.options = {
             "dtype": str(loaded.model.dtype).removeprefix("torch."),
             "bos": "no" if self._bos is None else options.get("bos", "yes").replace("auto", "yes"),
-            **({"boundary": "yes"} if self._boundary else {}),
+            **({"boundary": boundary} if boundary != "no" else {}),
         }
+        # What comes after a span matters where the end of a word is asked for, or the length of the whole text.
+        self._cuts = boundary == "no" and self._engine.ways.together is None
         self.chunk = self._engine.chunk
         self.ordered = False
 
@@ -97,7 +103,7 @@ class CausalModel:
         source = iter(requests)
         size = PIECE.get(self._engine.device.type, PIECE["cpu"])
         while piece := list(islice(source, size)):
-            tokens = self._tokenise(piece)
+            tokens = self._tokenise(piece, cut=self._cuts)
             sequences = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
             self._refuse_long(piece, sequences)
             yield Prepared(piece, tokens, sequences, self._engine.plan(sequences))
@@ -156,11 +162,11 @@ def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
     return index
 
 
-def _word_starts(tokenizer: Any, spec: ModelSpec) -> list[int]:
-    """The tokens that open a word: those with a leading space, and the marks that end a text."""
-    names = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-    opening = [i for i, name in enumerate(names) if name is not None and name.startswith(("Ġ", "▁", " "))]
-    if not opening:
-        raise ModelError(f"{spec}: boundary=yes needs a tokenizer that marks the space before a word")
-    ends = {tokenizer.eos_token_id, tokenizer.bos_token_id} - {None}
-    return sorted(set(opening) | ends)
+def _boundary(options: Mapping[str, str]) -> str:
+    """no, yes or published."""
+    if options.get("boundary") == "published":
+        return "published"
+    try:
+        return "yes" if flag(options, "boundary") else "no"
+    except InputError:
+        raise InputError(f"option boundary={options['boundary']!r}: write yes, no or published") from None

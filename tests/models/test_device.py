@@ -1,0 +1,136 @@
+"""A device that computes something else than the CPU is noticed, and left unless it was asked for."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+import torch
+
+import tiny_architectures
+from wug.models import _device
+
+
+class Elsewhere(torch.nn.Module):
+    """A model that believes itself on a GPU once it is moved; there its answers are off by `fault`."""
+
+    def __init__(self, inner: Any, fault: Any) -> None:
+        super().__init__()
+        self.inner, self.fault, self.where = inner, fault, "cpu"
+
+    @property
+    def config(self) -> Any:
+        return self.inner.config
+
+    @property
+    def dtype(self) -> Any:
+        return self.inner.dtype
+
+    @property
+    def device(self) -> Any:
+        return torch.device("cpu")
+
+    def get_input_embeddings(self) -> Any:
+        return self.inner.get_input_embeddings()
+
+    def to(self, *where: Any, **_: Any) -> Elsewhere:
+        self.where = str(where[0])
+        return self
+
+    def forward(self, input_ids: Any, **inputs: Any) -> Any:
+        answer = self.inner(input_ids=input_ids, **inputs)
+        if self.where != "cpu":
+            answer.logits = self.fault(answer.logits)
+        return answer
+
+
+def moved(fault: Any, *, demanded: bool = False, dtype: Any = torch.float32, name: str = "gpt2") -> Elsewhere:
+    model = tiny_architectures.model(tiny_architectures.configuration(name)).to(dtype)
+    settled: Elsewhere = _device.settle(Elsewhere(model, fault), "mps", demanded=demanded)
+    return settled
+
+
+def noisy(logits: Any) -> Any:
+    return logits + torch.linspace(0, 3, logits.shape[-1])
+
+
+def test_a_device_that_computes_the_same_is_used(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        assert moved(lambda logits: logits + 1e-5).where == "mps"
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        noisy,
+        lambda logits: logits.roll(1, dims=1),  # the answers of other places
+        lambda logits: logits * torch.nan,
+        lambda logits: torch.cat([logits[:, :-1], logits[:, -1:] * 1.1], dim=1),  # one place alone
+    ],
+)
+def test_a_device_that_computes_something_else_is_left(fault: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        assert moved(fault).where == "cpu"
+    assert "differ from the CPU's" in caplog.text
+    assert "Going on with the CPU" in caplog.text
+
+
+def test_a_device_that_was_asked_for_is_kept_with_a_notice(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        assert moved(noisy, demanded=True).where == "mps"
+    assert "used since it was asked for" in caplog.text
+
+
+def test_a_device_that_cannot_compute_the_model_is_left(caplog: pytest.LogCaptureFixture) -> None:
+    def missing(_: Any) -> Any:
+        raise RuntimeError("aten::cumsum is not implemented for this device")
+
+    with caplog.at_level(logging.WARNING, "wug"):
+        assert moved(missing).where == "cpu"
+    assert "cannot be computed there (aten::cumsum" in caplog.text
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_measured_by_float32_with_room_for_its_rounding(dtype: Any) -> None:
+    assert moved(lambda logits: logits, dtype=dtype).where == "mps"
+    assert moved(noisy, dtype=dtype).where == "cpu"
+    assert moved(lambda logits: logits, dtype=dtype).dtype is dtype
+
+
+def test_a_gpu_that_may_shorten_products_has_more_room() -> None:
+    before = torch.get_float32_matmul_precision()
+    strict = _device.tolerance(torch.float32)
+    try:
+        torch.set_float32_matmul_precision("high")
+        assert _device.tolerance(torch.float32) > strict
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def test_a_text_to_text_model_is_measured_too(caplog: pytest.LogCaptureFixture) -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(vocab_size=60, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0)
+    torch.manual_seed(0)
+    model = T5ForConditionalGeneration(config).eval()
+    assert _device.settle(Elsewhere(model, lambda logits: logits), "mps", demanded=False).where == "mps"
+    assert _device.settle(Elsewhere(model, noisy), "mps", demanded=False).where == "cpu"
+
+
+def test_loading_asks_whether_the_device_can_be_trusted(tiny_causal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wug.models import _weights
+    from wug.models._spec import ModelSpec
+
+    seen: list[tuple[str, bool]] = []
+
+    def settle(model: Any, device: str, *, demanded: bool) -> Any:
+        seen.append((device, demanded))
+        return model
+
+    monkeypatch.setattr(_weights, "settle", settle)
+    for options in ({}, {"device": "auto"}, {"device": "mps"}):
+        spec = ModelSpec("causal", str(tiny_causal()), options=options)
+        _weights.load(spec, "AutoModelForCausalLM", dtype="float32", device="mps", trust_remote_code=False)
+    assert seen == [("mps", False), ("mps", False), ("mps", True)]
