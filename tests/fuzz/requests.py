@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import logging
 import random
@@ -72,7 +73,12 @@ BODIES: tuple[Any, ...] = (
 
 def credentials(site: Any) -> list[tuple[bytes, bytes]]:
     """The headers of a request that may read and write: what a page of the site itself would send."""
-    return [(b"x-wug-token", str(site.token).encode())]
+    shown = [(b"x-wug-token", str(site.token).encode())]
+    if importlib.util.find_spec("wug.web.entrance") is not None:
+        from wug.web import entrance
+
+        shown.append((b"cookie", f"{entrance.cookie(HOST)}={site.secret}".encode()))
+    return shown
 
 
 class Campaign:
@@ -83,6 +89,7 @@ class Campaign:
     def __init__(self, only: str | None = None) -> None:
         self._only = only
         self._site: Any = None
+        self.notes: dict[str, int] = {}
 
     def prepare(self, folder: Path) -> None:
         """A store with results of several families, and a folder to edit in."""
@@ -142,6 +149,7 @@ class Campaign:
         drafts = self._drafts()
         path = str(plan["path"]).replace("DRAFT", drafts)
         status, text = self._loop.run_until_complete(self._send(plan, path, query, body))
+        self.notes[f"status {status}"] = 1
         for error in self._heard:
             raise error
         if status == 500 or status > 501:
