@@ -7,6 +7,7 @@ WugError                 the root; the command line prints it and exits with 1
 ├── UnknownName          a name that is not known, with the nearest one that is
 ├── ModelError           a model that cannot be loaded or does not answer
 ├── MissingExtra         an optional package that is not installed
+├── BrokenPlugin         a part of wug that another package adds and that cannot be imported
 └── StoreError           the run store cannot be read or written
 """
 
@@ -80,6 +81,16 @@ class MissingExtra(WugError):
 
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(f"{purpose} needs packages that are not installed: pip install 'wug[{extra}]'")
+
+
+class BrokenPlugin(WugError):
+    """A part of wug that another package adds and that cannot be imported."""
+
+    def __init__(self, name: str, package: str, error: BaseException) -> None:
+        super().__init__(
+            f"{name!r}, which the package {package} adds, cannot be used ({type(error).__name__}: {error}). Mend the "
+            "package, or remove it"
+        )
 
 
 class StoreError(WugError):

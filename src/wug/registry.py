@@ -1,37 +1,71 @@
 """The folder is the registry: a module in `wug.models` is a backend, one in `wug.suites` a family.
 
-Outsiders add theirs with the entry points `wug.models` and `wug.suites`. Listing names imports nothing.
+Outsiders add theirs with the entry points `wug.models` and `wug.suites`. Listing names imports nothing. What is
+installed is looked up once a process.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import logging
 import pkgutil
-from importlib.metadata import entry_points
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
-from wug.errors import UnknownName
+from wug.errors import BrokenPlugin, UnknownName
 
 
 def names(folder: str) -> list[str]:
     """The names in a folder of wug (`models`, `suites`, …), with outsiders' added, sorted."""
-    package = importlib.import_module(f"wug.{folder}")
-    own = {module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")}
-    return sorted(own | {entry.name for entry in entry_points(group=f"wug.{folder}")})
+    return sorted(_own(folder) | _outside(folder).keys())
 
 
 def find(folder: str, name: str) -> ModuleType:
     """The module `name` of a folder, or UnknownName with the nearest one."""
-    known = names(folder)
-    if name not in known:
-        raise UnknownName(folder.rstrip("s").replace(".", " "), name, known)
-    for entry in entry_points(group=f"wug.{folder}"):
-        if entry.name == name:
-            module: ModuleType = entry.load()
-            return module
+    outside = _outside(folder)
+    if name in outside:
+        return _loaded(outside[name])
+    if name not in _own(folder):
+        raise UnknownName(folder.rstrip("s").replace(".", " "), name, names(folder))
     return importlib.import_module(f"wug.{folder}.{name}")
+
+
+def usable(folder: str) -> Iterator[tuple[str, ModuleType]]:
+    """Every name of a folder with its module; another package's that is broken is told of, once, and left out."""
+    for name in names(folder):
+        try:
+            yield name, find(folder, name)
+        except BrokenPlugin as error:
+            _tell_once(str(error))
 
 
 def summary(folder: str, name: str) -> str:
     """The first line of the module's docstring."""
     return (find(folder, name).__doc__ or "").strip().split("\n")[0]
+
+
+def _loaded(entry: EntryPoint) -> ModuleType:
+    try:
+        module: ModuleType = entry.load()
+    except Exception as error:  # whatever another package's code raises
+        raise BrokenPlugin(entry.name, entry.dist.name if entry.dist else entry.value, error) from error
+    return module
+
+
+@functools.cache
+def _tell_once(text: str) -> None:
+    logging.getLogger("wug").warning("%s", text)
+
+
+@functools.cache
+def _own(folder: str) -> frozenset[str]:
+    package = importlib.import_module(f"wug.{folder}")
+    found = (module.name for module in pkgutil.iter_modules(package.__path__))
+    return frozenset(name for name in found if not name.startswith("_"))
+
+
+@functools.cache
+def _outside(folder: str) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")}

@@ -7,7 +7,6 @@ forked processes, which are replaced after so many inputs; one that dies, hangs 
 from __future__ import annotations
 
 import faulthandler
-import functools
 import gc
 import json
 import mmap
@@ -150,7 +149,6 @@ def run(
     last = first + count if count is not None else sys.maxsize
     with scratch() as folder:
         (folder / "shared").mkdir()
-        _look_once()
         with _where(folder / "shared"):
             campaign.prepare(folder / "shared")
         number, seen = first, set[bytes]()
@@ -193,14 +191,6 @@ def apart(act: Callable[[], object], said: Path, kill: float | None = None) -> t
     _, status = os.waitpid(pid, 0)
     text = said.read_text(encoding="utf-8", errors="replace") if said.exists() else ""
     return os.waitstatus_to_exitcode(status), text
-
-
-def _look_once() -> None:
-    """Look for families and backends once: every look reads folders and the metadata of all packages."""
-    from wug import registry
-
-    registry.entry_points = functools.cache(registry.entry_points)  # type: ignore[attr-defined]
-    registry.names = functools.cache(registry.names)  # type: ignore[assignment]
 
 
 @contextmanager

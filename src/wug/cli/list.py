@@ -55,9 +55,9 @@ def _families() -> list[dict[str, object]]:
         {
             "family": name,
             "about": registry.summary("suites", name),
-            "scoring options (-S)": dict(registry.find("suites", name).OPTIONS),
+            "scoring options (-S)": dict(family.OPTIONS),
         }
-        for name in registry.names("suites")
+        for name, family in registry.usable("suites")
     ]
 
 
@@ -106,9 +106,9 @@ def _kinds() -> list[dict[str, object]]:
     from wug import registry
 
     rows: list[dict[str, object]] = []
-    for name in registry.names("models"):
-        known = registry.find("models", name).OPTIONS
-        rows.append({"kind": f"{name}:", "about": registry.summary("models", name), "options (-M)": dict(known)})
+    for name, backend in registry.usable("models"):
+        about = registry.summary("models", name)
+        rows.append({"kind": f"{name}:", "about": about, "options (-M)": dict(backend.OPTIONS)})
     return rows
 
 

@@ -149,7 +149,7 @@ def locate(text: str, kind: str | None = None) -> list[Path]:
     """The files or folders that a user's word for a suite stands for."""
     path = user_path(text)
     if path.exists():
-        return _within(path, [kind] if kind else registry.names("suites"))
+        return _within(path, kind)
     builtin = builtin_suites()
     if text in builtin:
         return [builtin[text]]
@@ -167,8 +167,8 @@ def family_of(path: Path, kind: str | None = None) -> str:
         registry.find("suites", kind)
         return kind
     start = head(path)
-    for name in registry.names("suites"):
-        if registry.find("suites", name).recognises(path, start):
+    for name, family in registry.usable("suites"):
+        if family.recognises(path, start):
             return name
     require_text(path)
     kinds = ", ".join(registry.names("suites"))
@@ -228,11 +228,12 @@ def _kind_of(folder: Path) -> str:
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
-def _within(path: Path, families: list[str]) -> list[Path]:
+def _within(path: Path, kind: str | None) -> list[Path]:
     """A file; a folder that a family takes whole; or the files of a folder."""
     if not path.is_dir():
         return [path]
-    if any(registry.find("suites", name).recognises(path, "") for name in families):
+    families = [registry.find("suites", kind)] if kind else [module for _, module in registry.usable("suites")]
+    if any(family.recognises(path, "") for family in families):
         return [path]
     found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix in SUFFIXES]
     if not found:

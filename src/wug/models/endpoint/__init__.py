@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from wug.errors import InputError, MissingExtra
 from wug.models._settings import choice, seconds, whole
 from wug.models._spec import ModelSpec
-
-if TYPE_CHECKING:
-    from wug.models.endpoint.generator import EndpointGenerator
-    from wug.models.endpoint.scorer import EndpointScorer
+from wug.types import Generator, Scorer
 
 ANSWERS = "scores"
 """Or text, with mode=generate."""
@@ -38,7 +34,7 @@ OPTIONS: Mapping[str, str] = {
 GENERATING = ("template", "examples", "stop", "max_length")
 
 
-def load(spec: ModelSpec) -> EndpointScorer | EndpointGenerator:
+def load(spec: ModelSpec) -> Scorer | Generator:
     """The model at the address that `spec` has, after questions to see whether it answers as needed."""
     spec = _taken_apart(spec)
     options = spec.checked(OPTIONS)

@@ -1,0 +1,62 @@
+"""The registry: what is installed is looked up once, and a broken package is a notice, not the end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from command_line import wug
+from wug import registry
+from wug.errors import BrokenPlugin, UnknownName
+from wug.runs import opening
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A package that adds a family and a backend which cannot be imported; the groups that were looked up."""
+    asked: list[str] = []
+
+    def entry_points(group: str) -> list[EntryPoint]:
+        asked.append(group)
+        return [EntryPoint("aardvark", "no_such_module_of_ours", group)] if group != "wug.cli" else []
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    _forget()
+    yield asked
+    _forget()
+
+
+def _forget() -> None:
+    for remembered in (registry._outside, registry._tell_once):
+        remembered.cache_clear()
+
+
+def test_packages_are_looked_up_once(installed: list[str]) -> None:
+    for _ in range(3):
+        registry.names("models")
+        registry.find("models", "replay")
+    assert installed == ["wug.models"]
+
+
+def test_a_broken_package_is_named_and_the_others_go_on(installed: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "wug")
+    assert "syntaxgym" in dict(registry.usable("suites"))
+    assert "aardvark" not in dict(registry.usable("suites"))
+    assert caplog.text.count("'aardvark', which the package no_such_module_of_ours adds, cannot be used") == 1
+    with pytest.raises(BrokenPlugin, match="Mend the package"):
+        registry.find("models", "aardvark")
+
+
+def test_commands_go_on_beside_a_broken_package(installed: list[str]) -> None:
+    said = wug("check", opening.builtin_suites()["wug_agreement_pp"])
+    assert (said.code, said.err.count("aardvark")) == (0, 1)
+    assert wug("list", "suites").code == 0
+    assert wug("list", "models").code == 0
+
+
+def test_an_unknown_name_gets_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'syntaxgym'"):
+        registry.find("suites", "syntaxgim")
