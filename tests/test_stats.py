@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from wug.stats import (
@@ -116,6 +116,7 @@ def test_the_interval_of_values_at_a_bound_is_where_halls_statistic_meets_studen
     from scipy.stats import t as student
 
     values = mostly_zero(n, wrong, seed)
+    assume((values == 0).mean() >= 0.1)  # with fewer, chance may have left no pile at the bound
     made = ratio_interval(values, np.ones(n))
     if (values > 0).sum() < 20:
         assert made.interval is None
