@@ -42,7 +42,7 @@ NUMBER: /0|[1-9][0-9]*/
 SCORE = """
 import sys
 from pathlib import Path
-from wug.suites import cogs
+from wug.families import cogs
 found = cogs.score(Path(sys.argv[1]), Path(sys.argv[2])).estimates()
 print(len(found), *(round(e.value, 4) for e in found if e.group == "all" and e.check in sys.argv[3:]))
 """
@@ -120,8 +120,8 @@ def peers(gold: list[str], predictions: list[str], sample: int) -> None:
     from lark import Lark  # type: ignore[import-not-found, unused-ignore]
     from nltk.metrics import edit_distance as nltk_distance  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-    from wug.judges._logical_form_measures import edit_distance, judge
-    from wug.judges.logical_form import parse, tokens
+    from wug.families.cogs.logical_form import parse, tokens
+    from wug.families.cogs.logical_form.measures import edit_distance, judge
 
     lark = Lark(GRAMMAR, parser="earley")
     chosen = random.Random(1).sample(range(len(gold)), min(sample, len(gold)))

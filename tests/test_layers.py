@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
-CORE = {"types", "errors", "files", "registry", "stats", "stats_paired"}
+CORE = {"types", "errors", "files", "registry", "stats", "stats_paired", "alignment"}
 ALLOWED = {
     "types": set(),
     "errors": {"types"},
@@ -16,14 +16,13 @@ ALLOWED = {
     "registry": {"errors"},
     "stats": {"types"},
     "stats_paired": {"stats"},
-    "judges": CORE | {"judges"},
-    "suites": CORE | {"judges", "suites"},
-    "models": CORE | {"judges", "models", "suites"},
-    "make": CORE | {"judges", "make"},
+    "alignment": {"errors", "types"},
+    "families": CORE | {"families"},
+    "models": CORE | {"models", "families"},
     "train": CORE | {"models", "train"},
-    "report": CORE | {"report", "judges"},
-    "runs": CORE | {"suites", "models", "judges", "make", "train", "runs", ""},
-    "web": CORE | {"runs", "report", "web", "suites", "judges"},
+    "report": CORE | {"report", "families"},
+    "runs": CORE | {"families", "models", "train", "runs", ""},
+    "web": CORE | {"runs", "report", "web", "families"},
 }
 HEAVY = {
     "torch",

@@ -43,8 +43,8 @@ def test_packages_are_looked_up_once(installed: list[str]) -> None:
 
 def test_a_broken_package_is_named_and_the_others_go_on(installed: list[str], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "wug")
-    assert "syntaxgym" in dict(registry.usable("suites"))
-    assert "aardvark" not in dict(registry.usable("suites"))
+    assert "syntaxgym" in dict(registry.usable("families"))
+    assert "aardvark" not in dict(registry.usable("families"))
     assert caplog.text.count("'aardvark', which the package no_such_module_of_ours adds, cannot be used") == 1
     with pytest.raises(BrokenPlugin, match="Mend the package"):
         registry.find("models", "aardvark")
@@ -59,4 +59,4 @@ def test_commands_go_on_beside_a_broken_package(installed: list[str]) -> None:
 
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'syntaxgym'"):
-        registry.find("suites", "syntaxgim")
+        registry.find("families", "syntaxgim")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from wug.make.pcfgset import Plan, make, write
+from wug.families.pcfgset.make.pcfgset import Plan, make, write
 from wug.runs.opening import open_suites
 from wug.types import Suite
 

@@ -1,7 +1,7 @@
-"""The folder is the registry: a module in `wug.models` is a backend, one in `wug.suites` a family.
+"""The folder is the registry: a module in `wug.models` is a backend, a package in `wug.families` a family.
 
-Outsiders add theirs with the entry points `wug.models` and `wug.suites`. Listing names imports nothing. What is
-installed is looked up once a process.
+Outsiders add theirs with the entry points `wug.models` and `wug.families` (formerly `wug.suites`). Listing names
+imports nothing. What is installed is looked up once a process.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from types import ModuleType
 
 from wug.errors import BrokenPlugin, UnknownName
 
+SINGULAR = {"families": "family"}
+FORMERLY = {"families": "suites"}
+"""Folders that had another name, by which entry points may still call them."""
+
 
 def names(folder: str) -> list[str]:
     """The names in a folder of wug (`models`, `suites`, …), with outsiders' added, sorted."""
@@ -28,7 +32,7 @@ def find(folder: str, name: str) -> ModuleType:
     if name in outside:
         return _loaded(outside[name])
     if name not in _own(folder):
-        raise UnknownName(folder.rstrip("s").replace(".", " "), name, names(folder))
+        raise UnknownName(SINGULAR.get(folder, folder.rstrip("s").replace(".", " ")), name, names(folder))
     return importlib.import_module(f"wug.{folder}.{name}")
 
 
@@ -62,10 +66,12 @@ def _tell_once(text: str) -> None:
 @functools.cache
 def _own(folder: str) -> frozenset[str]:
     package = importlib.import_module(f"wug.{folder}")
-    found = (module.name for module in pkgutil.iter_modules(package.__path__))
-    return frozenset(name for name in found if not name.startswith("_"))
+    found = pkgutil.iter_modules(package.__path__)
+    # What families share stands beside them as modules.
+    return frozenset(m.name for m in found if not m.name.startswith("_") and (m.ispkg or folder != "families"))
 
 
 @functools.cache
 def _outside(folder: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")}
+    groups = [FORMERLY[folder]] if folder in FORMERLY else []
+    return {entry.name: entry for group in (*groups, folder) for entry in entry_points(group=f"wug.{group}")}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from wug.suites import syntaxgym
+from wug.families import syntaxgym
 
 FOLDER = Path(str(files("wug"))) / "assets" / "suites" / "syntaxgym"
 

@@ -15,10 +15,10 @@ import pytest
 
 from command_line import wug
 from wug import registry
+from wug.families.cogs.make import data
+from wug.families.pcfgset.language import meaning, pairs
+from wug.families.pcfgset.make import pcfg
 from wug.files import read_lines
-from wug.judges.pcfg import meaning, pairs
-from wug.make import pcfg
-from wug.make.cogs import data
 from wug.runs.opening import builtin_suites, check_file, family_of, locate, open_suites
 
 SUITES = {
@@ -67,7 +67,7 @@ def sources() -> frozenset[str]:
 
 def test_every_family_has_suites_and_they_take_little_room() -> None:
     found = builtin_suites()
-    assert {path.parent.name for path in found.values()} == set(registry.names("suites"))
+    assert {path.parent.name for path in found.values()} == set(registry.names("families"))
     assert set(found) >= set(SUITES)
     assert len(found) == len(SUITES) + SYNTAXGYM
     files = [path for path in folder("cogs").parent.rglob("*") if path.is_file()]
@@ -152,7 +152,7 @@ def test_an_oracle_gets_every_pcfg_set_suite_right() -> None:
 
 
 def test_pcfg_set_suites_hold_what_they_are_named_for() -> None:
-    from wug.judges.pcfg import HELD_OUT, arity
+    from wug.families.pcfgset.language import HELD_OUT, arity
 
     of = {name: read_lines(folder("pcfgset") / name / "test.src.gz") for name in ("systematicity", "productivity")}
     assert all(set(HELD_OUT) & set(pairs(line.split())) for line in of["systematicity"])

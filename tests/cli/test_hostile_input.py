@@ -127,7 +127,7 @@ def test_a_folder_named_like_a_built_in_suite_hides_nothing_from_the_list(
 
 
 def test_a_package_that_judging_needs_is_asked_for_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wug.judges._logical_form_measures import edit_distance
+    from wug.families.cogs.logical_form.measures import edit_distance
     from wug.runs import opening
 
     def loaded(*args: object) -> None:

@@ -152,7 +152,7 @@ def _write_material(folder: Path) -> list[tuple[str, str]]:
     (folder / "replay.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     functions = ("copy", "reverse", "repeat", "echo", "shift")
     sources = [f"{draw.choice(functions)} {draw.choice(functions)} A{n % 20 + 1} B{n // 3 + 1} C7" for n in range(40)]
-    from wug.judges.pcfg import meaning
+    from wug.families.pcfgset.language import meaning
 
     (folder / "test.src").write_text("\n".join(sources) + "\n", encoding="utf-8")
     (folder / "test.tgt").write_text("\n".join(map(meaning, sources)) + "\n", encoding="utf-8")

@@ -42,7 +42,9 @@ class Campaign:
     def prepare(self, folder: Path) -> None:
         """Import the languages, and write a test to ask about."""
         from fuzz import seeds
-        from wug.judges import formula, logical_form, pcfg  # noqa: F401
+        from wug.families.cogs import logical_form  # noqa: F401
+        from wug.families.pcfgset import language  # noqa: F401
+        from wug.families.syntaxgym import formula  # noqa: F401
 
         (folder / "test.src").write_bytes(seeds.SOURCES)
         (folder / "test.tgt").write_bytes(seeds.TARGETS)
@@ -76,7 +78,7 @@ def _formula(draw: random.Random) -> tuple[str, Any]:
 
 def _judge_formula(text: str, aside: Any) -> None:
     from wug.errors import FormulaError
-    from wug.judges import formula
+    from wug.families.syntaxgym import formula
 
     given, truth = aside
     read = formula.parse(text).resolve(formulas.REGIONS, formulas.CONDITIONS)
@@ -110,7 +112,7 @@ def _odd_formula(draw: random.Random) -> tuple[str, Any]:
 
 
 def _read_formula(text: str, _: Any) -> None:
-    from wug.judges import formula
+    from wug.families.syntaxgym import formula
 
     read = formula.parse(text).resolve(formulas.REGIONS, formulas.CONDITIONS)
     read.english(formulas.REGIONS)
@@ -158,7 +160,7 @@ def _expression(draw: random.Random, depth: int) -> tuple[list[str], list[str]]:
 
 
 def _judge_pcfg(text: str, meaning: Any) -> None:
-    from wug.judges import pcfg
+    from wug.families.pcfgset import language as pcfg
 
     found = pcfg.parse(text)
     if pcfg.meaning(text) != meaning or pcfg.answer(text) != meaning:
@@ -176,7 +178,7 @@ def _odd_pcfg(draw: random.Random) -> tuple[str, Any]:
 
 def _read_pcfg(text: str, _: Any) -> None:
     from wug.errors import WugError
-    from wug.judges import pcfg
+    from wug.families.pcfgset import language as pcfg
 
     pcfg.answer(text)
     pcfg.exceptions(text)
@@ -209,7 +211,7 @@ def _written(terms: list[list[str]], names: list[int]) -> str:
 
 
 def _judge_form(text: str, aside: Any) -> None:
-    from wug.judges import logical_form
+    from wug.families.cogs import logical_form
 
     shuffled, renamed = aside
     gold = logical_form.parse(text, "cogs")
@@ -260,7 +262,7 @@ def _odd_form(draw: random.Random) -> tuple[str, Any]:
 
 def _read_form(text: str, dialect: Any) -> None:
     from wug.errors import WugError
-    from wug.judges import logical_form
+    from wug.families.cogs import logical_form
 
     gold = {
         None: "nap . agent ( x _ 1 , Emma )",
@@ -356,10 +358,10 @@ def _value(draw: random.Random) -> str:
 def _take_option(text: str, _: Any) -> None:
     from wug import registry
     from wug.errors import WugError
+    from wug.families.cogs import settings as cogs
+    from wug.families.pairs import settings as pairs
+    from wug.families.syntaxgym import choices
     from wug.models import _settings
-    from wug.suites.cogs import settings as cogs
-    from wug.suites.pairs import settings as pairs
-    from wug.suites.syntaxgym import choices
 
     key, _, value = text.partition("=")
     options = {key: value}
@@ -379,7 +381,7 @@ def _take_option(text: str, _: Any) -> None:
         )
     else:
         for family, take in (("pairs", pairs), ("syntaxgym", choices), ("cogs", cogs)):
-            if key in registry.find("suites", family).OPTIONS:
+            if key in registry.find("families", family).OPTIONS:
                 with suppress(WugError):
                     take(options)
 
@@ -397,7 +399,7 @@ def _template(draw: random.Random) -> tuple[str, Any]:
 
 def _read_template(text: str, _: Any) -> None:
     from wug.errors import WugError
-    from wug.make.templates import _language
+    from wug.families.pairs.templates import _language
     from wug.models.prompt import Template
 
     with suppress(WugError):

@@ -221,7 +221,7 @@ def _converted(name: str, folder: Path) -> None:
     from wug import registry
     from wug.runs.opening import family_of
 
-    module: Any = registry.find("suites", family_of(folder / name))
+    module: Any = registry.find("families", family_of(folder / name))
     module.convert(folder / name, folder / "converted.tsv", {})
 
 
@@ -234,20 +234,20 @@ def _rows(rows: Any) -> None:
 
 
 def _evaluated(folder: Path) -> None:
-    from wug.suites.syntaxgym import read_evaluated
+    from wug.families.syntaxgym import read_evaluated
 
     _rows(read_evaluated(folder / "done.json").rows())
 
 
 def _published(folder: Path) -> None:
-    from wug.suites.pairs import read_published
+    from wug.families.pairs import read_published
 
     for rows in read_published(folder / "best.tab").columns.values():
         _rows(rows)
 
 
 def _forms(name: str, folder: Path) -> None:
-    from wug.suites import cogs
+    from wug.families import cogs
 
     scoring = cogs.score(folder / "gold.tsv", folder / name, smatch=True)
     for system in scoring.systems:
@@ -255,25 +255,25 @@ def _forms(name: str, folder: Path) -> None:
 
 
 def _plain(folder: Path, gold: bool = False) -> None:
-    from wug.suites.pcfgset import answered_plain
+    from wug.families.pcfgset import answered_plain
 
     _rows(answered_plain(folder / "run.txt", (folder / "test.src", folder / "test.tgt") if gold else None).rows)
 
 
 def _steps(folder: Path) -> None:
-    from wug.suites.pcfgset import answered_steps
+    from wug.families.pcfgset import answered_steps
 
     _rows(answered_steps(folder / "run.txt").rows)
 
 
 def _exceptions(folder: Path) -> None:
-    from wug.suites.pcfgset import answered_exceptions
+    from wug.families.pcfgset import answered_exceptions
 
     _rows(answered_exceptions(folder / "ratio=0.1_run=1.txt", None).rows)
 
 
 def _twins(folder: Path) -> None:
-    from wug.suites.pcfgset import answered_twins
+    from wug.families.pcfgset import answered_twins
 
     _rows(answered_twins(folder / "a.txt", folder / "b.txt", None).rows)
 
@@ -295,9 +295,9 @@ def _replay(name: str, folder: Path) -> None:
 
 
 def _folder(folder: Path) -> None:
-    from wug.models._lstm_folder import read_shape, require_fit
-    from wug.models._lstm_weights import load_weights
     from wug.models.lstm import read_vocabulary
+    from wug.models.lstm.folder import read_shape, require_fit
+    from wug.models.lstm.weights import load_weights
 
     read_vocabulary(folder / "vocab.txt")
     shape = read_shape(folder / "config.json")
@@ -311,19 +311,19 @@ def _kind(folder: Path) -> None:
 
 
 def _pt(folder: Path) -> None:
-    from wug.models._lstm_weights import load_weights
+    from wug.models.lstm.weights import load_weights
 
     load_weights(folder / "m.pt")
 
 
 def _unigrams(folder: Path) -> None:
-    from wug.suites.pairs._unigrams import read_unigrams
+    from wug.families.pairs._unigrams import read_unigrams
 
     read_unigrams(folder / "u.txt")
 
 
 def _lexicon(folder: Path) -> None:
-    from wug.make import templates
+    from wug.families.pairs import templates
 
     for category in templates.categories(folder / "l.toml"):
         templates.generate(category, n=2, lexicon=folder / "l.toml")

@@ -36,7 +36,7 @@ BROKEN = """
 import sys
 from pathlib import Path
 from fuzz import campaign, readers
-from wug.suites import cogs
+from wug.families import cogs
 
 cogs.check = lambda path: [][1 // (b"AND" in path.read_bytes()) :]
 

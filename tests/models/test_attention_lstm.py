@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from answers import noticed, texts
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import attention_lstm as backend
-from wug.models._attention_lstm import AttentionShape, attention_lstm
-from wug.models._attention_lstm_folder import (
+from wug.models._spec import ModelSpec
+from wug.models.attention_lstm.folder import (
     MARKS,
     load_attention_lstm,
     make_vocabulary,
@@ -26,7 +26,7 @@ from wug.models._attention_lstm_folder import (
     source_numbers,
     target_numbers,
 )
-from wug.models._spec import ModelSpec
+from wug.models.attention_lstm.network import AttentionShape, attention_lstm
 from wug.runs.opening import model_spec, open_model
 
 WORDS = [*MARKS, "copy", "reverse", "A", "B", "C", "D", "E", ","]

@@ -27,7 +27,7 @@ Writer = Callable[..., str]
 
 INTERPRETER = """
 import sys
-from wug.judges.pcfg import answer
+from wug.families.pcfgset.language import answer
 """
 FILTER = f"""{INTERPRETER}
 for line in sys.stdin:

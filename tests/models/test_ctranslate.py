@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 import tiny_seq2seq
 from answers import noticed, texts
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
-from wug.models import _opennmt, ctranslate
+from wug.models import ctranslate
 from wug.models._spec import ModelSpec
+from wug.models.ctranslate import opennmt as _opennmt
 from wug.runs.evaluate import ask_through, evaluate
 
 torch = pytest.importorskip("torch")

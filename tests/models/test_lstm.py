@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from reference import reference
 from wug.errors import InputError, ModelError, UnknownName
-from wug.models import _lstm_network, lstm
-from wug.models._lstm_walk import levels
+from wug.families import pairs
+from wug.models import lstm
 from wug.models._ragged import Ragged
 from wug.models._spec import ModelSpec, parse
-from wug.suites import pairs
+from wug.models.lstm import network as _lstm_network
+from wug.models.lstm.walk import levels
 from wug.types import Outcome, Request, Scored, Turn
 
 WORDS = "<unk> <eos> the a boy girls swim swims that near , . The".split()

@@ -13,8 +13,8 @@ import pytest
 
 from wug.errors import InputError, ModelError
 from wug.models import lstm
-from wug.models._lstm_folder import save_word_lstm
 from wug.models._spec import ModelSpec
+from wug.models.lstm.folder import save_word_lstm
 from wug.runs.opening import model_spec, open_model
 from wug.types import Request
 

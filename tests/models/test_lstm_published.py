@@ -11,9 +11,9 @@ import pytest
 
 from reference import reference
 from wug.errors import ModelError
+from wug.families import pairs
 from wug.models import lstm
 from wug.models._spec import ModelSpec
-from wug.suites import pairs
 from wug.types import Outcome, Request
 
 WORDS = "<unk> <eos> the a boy girls swim swims swam that near , . The is are".split()

@@ -19,9 +19,9 @@ import tiny
 import tiny_masked
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
-from wug.models._masking import Asked, plan
 from wug.models._ragged import Ragged
 from wug.models._spec import ModelSpec
+from wug.models.masked.masking import Asked, plan
 from wug.types import Request
 
 Maker = Callable[..., Path]
@@ -360,7 +360,7 @@ def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker)
 def test_undoing_the_layout_of_the_weights_gives_them_back(tiny_model: Maker) -> None:
     import torch
 
-    from wug.models._prepack import prepack
+    from wug.models.masked.prepack import prepack
 
     network = Plain(tiny_model()).network
     before = {name: value.clone() for name, value in network.state_dict().items()}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import InputError, UnknownName
-from wug.judges.pcfg import meaning
+from wug.families.pcfgset.language import meaning
 from wug.models._spec import parse
 from wug.models.oracle import Oracle, load
 

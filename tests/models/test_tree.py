@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.models._ragged import Ragged
-from wug.models._tree import Batch, plan_plain, plan_trees
+from wug.models.causal.tree import Batch, plan_plain, plan_trees
 
 SEQUENCES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=9), min_size=1, max_size=40)
 

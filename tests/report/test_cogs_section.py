@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from seen_page import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
-from wug.judges.logical_form import ERRORS
+from wug.families import cogs as family
+from wug.families.cogs.logical_form import ERRORS
 from wug.report.families import Figure, Place, cogs
 from wug.report.families.cogs._errors import LABELS
 from wug.report.families.cogs._lines import TERMS
@@ -20,7 +21,6 @@ from wug.report.page import Report, render
 from wug.runs.average import averages
 from wug.runs.evaluate import conclude
 from wug.stats import estimates
-from wug.suites import cogs as family
 from wug.types import Result
 
 PLACE = Place("here", 200, "wug export 7 --to csv")

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seen_page import EVIL, Seen, check_escaped, read, tainted_outcomes
+from wug.families import pairs as family
 from wug.report import charts
 from wug.report.families import Figure, Place, pairs
 from wug.report.families._marked import LONGEST, marked
@@ -23,7 +24,6 @@ from wug.report.families.pairs._margins import RIGHT, WRONG, margins_figure
 from wug.report.page import Report, render
 from wug.runs.evaluate import conclude
 from wug.stats import estimates
-from wug.suites import pairs as family
 from wug.types import Estimate, Outcome, Request, Result, Scored
 
 PLACE = Place("here", 200, "wug export 7 --to csv")

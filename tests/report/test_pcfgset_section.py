@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from seen_page import EVIL, check_escaped, read, tainted_outcomes
-from wug.judges.pcfg import FUNCTIONS, answer
+from wug.families import pcfgset as family
+from wug.families.pcfgset.language import FUNCTIONS, answer
 from wug.report import charts
 from wug.report.charts import CurvePoint, Part
 from wug.report.families import Figure, Place, pcfgset
@@ -21,7 +22,6 @@ from wug.report.page import Report, render
 from wug.runs.average import averages
 from wug.runs.evaluate import conclude
 from wug.stats import estimates
-from wug.suites import pcfgset as family
 from wug.types import Estimate, Outcome, Result, Row, Suite
 
 PLACE = Place("here", 200, "wug export 7 --to csv")

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from reference import reference
+from wug.families import pairs, pcfgset, syntaxgym
 from wug.runs.compare import Choice, compare
 from wug.runs.evaluate import ask_through, evaluate
 from wug.runs.opening import builtin_suites, open_suites
 from wug.runs.signature import sign, signature
 from wug.runs.store import Store, run_key
-from wug.suites import pairs, pcfgset, syntaxgym
 from wug.types import Request, Scored, Suite, Token
 
 FAMILIES = (

@@ -11,7 +11,7 @@ import torch
 
 from answers import texts
 from wug.errors import InputError
-from wug.models._attention_lstm_folder import make_vocabulary, source_numbers, target_numbers
+from wug.models.attention_lstm.folder import make_vocabulary, source_numbers, target_numbers
 from wug.runs.opening import open_model
 from wug.train.attention_lstm import AttentionLSTMLesson
 from wug.train.examples import Examples

@@ -16,7 +16,7 @@ from browsing import client_of
 from starlette.testclient import TestClient
 
 from reference import reference
-from wug.suites import syntaxgym
+from wug.families import syntaxgym
 from wug.web.scoring import scoring
 from wug.web.site import Site
 

@@ -36,7 +36,7 @@ def command(source: Path, target: Path, kind: str | None, options: dict[str, str
 
     (path,) = locate(str(source))[:1]
     family = family_of(path, kind)
-    module = registry.find("suites", family)
+    module = registry.find("families", family)
     if "convert" not in vars(module):
         raise WugError(f"{family} material has no other format to convert to")
     if target.exists() and not force:

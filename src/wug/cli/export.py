@@ -147,7 +147,7 @@ def _cell(value: object) -> str:
 
 def _evaluated(results: list[Result]) -> str:
     from wug.errors import WugError
-    from wug.suites import syntaxgym
+    from wug.families import syntaxgym
 
     kept = [result for result in results if result.kind == "syntaxgym"]
     if len(kept) != 1:

@@ -54,10 +54,10 @@ def _families() -> list[dict[str, object]]:
     return [
         {
             "family": name,
-            "about": registry.summary("suites", name),
+            "about": registry.summary("families", name),
             "scoring options (-S)": dict(family.OPTIONS),
         }
-        for name, family in registry.usable("suites")
+        for name, family in registry.usable("families")
     ]
 
 

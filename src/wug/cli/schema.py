@@ -20,7 +20,7 @@ def command(kind: str) -> None:
     from wug import registry
     from wug.errors import WugError
 
-    module = registry.find("suites", kind)
+    module = registry.find("families", kind)
     if "schema" not in vars(module):
         raise WugError(f"{kind} material is no JSON, so it has no schema; its format is described in the docs")
     printing.emit(json.dumps(module.schema(), indent=2, ensure_ascii=False))

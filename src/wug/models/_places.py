@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from wug.alignment import BYTE_LETTERS, align, is_unknown, left_out
 from wug.errors import InputError
-from wug.judges.alignment import BYTE_LETTERS, align, is_unknown, left_out
 
 PART = "\N{REPLACEMENT CHARACTER}"
 """What stands for bytes that are no whole character."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, cast, get_args
 
 from wug.errors import InputError, UnknownName
-from wug.judges.pcfg import answer, exceptional, exceptions
+from wug.families.pcfgset.language import answer, exceptional, exceptions
 from wug.models._spec import ModelSpec
 
 ANSWERS = "text"

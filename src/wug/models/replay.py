@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from wug.alignment import ENDS, STARTS, align
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_bytes, read_lines, user_path
-from wug.judges.alignment import ENDS, STARTS, align
 from wug.models._places import exactly
 from wug.models._spec import ModelSpec
 from wug.types import LN2, Request, Scored, Token
@@ -188,6 +188,6 @@ def _sentences_of(path: Path, given: str | None) -> Path:
 
 
 def _from_predictions(path: Path) -> dict[str, str]:
-    from wug.suites.pcfgset import answers
+    from wug.families.pcfgset import answers
 
     return {source: given[0] for source, given in answers(path).items()}

@@ -123,7 +123,7 @@ def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str |
     suites: list[Suite] = []
     for path in locate(text, kind):
         family = family_of(path, kind)
-        module = registry.find("suites", family)
+        module = registry.find("families", family)
         known: Mapping[str, str] = module.OPTIONS
         suites += module.read(path, {key: value for key, value in (options or {}).items() if key in known})
     return suites
@@ -132,14 +132,14 @@ def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str |
 def require_packages(suites: Iterable[Suite]) -> None:
     """MissingExtra where judging will need a package that is not there: better now than after the model was asked."""
     for family in dict.fromkeys(suite.kind for suite in suites):
-        module = registry.find("suites", family)
+        module = registry.find("families", family)
         if "require_packages" in vars(module):
             module.require_packages()
 
 
 def check_options(options: Mapping[str, str], families: set[str]) -> None:
     """Refuse a scoring option that none of the families knows."""
-    known = {key for family in families for key in registry.find("suites", family).OPTIONS}
+    known = {key for family in families for key in registry.find("families", family).OPTIONS}
     for key in options:
         if key not in known:
             raise UnknownName(f"option of {', '.join(sorted(families))} suites", key, known)
@@ -158,20 +158,20 @@ def locate(text: str, kind: str | None = None) -> list[Path]:
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
-    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("suites")])
+    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("families")])
 
 
 def family_of(path: Path, kind: str | None = None) -> str:
     """The family that a file or folder belongs to, by its content."""
     if kind is not None:
-        registry.find("suites", kind)
+        registry.find("families", kind)
         return kind
     start = head(path)
-    for name, family in registry.usable("suites"):
+    for name, family in registry.usable("families"):
         if family.recognises(path, start):
             return name
     require_text(path)
-    kinds = ", ".join(registry.names("suites"))
+    kinds = ", ".join(registry.names("families"))
     empty = path.is_file() and path.stat().st_size == 0
     what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
     remedy = "A table with columns of its own: --kind pairs -S good=COLUMN -S bad=COLUMN"
@@ -180,7 +180,7 @@ def family_of(path: Path, kind: str | None = None) -> str:
 
 def check_file(path: Path, kind: str | None = None) -> list[Problem]:
     """Every fault and oddity of a file."""
-    problems: list[Problem] = registry.find("suites", family_of(path, kind)).check(path)
+    problems: list[Problem] = registry.find("families", family_of(path, kind)).check(path)
     return problems
 
 
@@ -232,7 +232,7 @@ def _within(path: Path, kind: str | None) -> list[Path]:
     """A file; a folder that a family takes whole; or the files of a folder."""
     if not path.is_dir():
         return [path]
-    families = [registry.find("suites", kind)] if kind else [module for _, module in registry.usable("suites")]
+    families = [registry.find("families", kind)] if kind else [module for _, module in registry.usable("families")]
     if any(family.recognises(path, "") for family in families):
         return [path]
     found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix in SUFFIXES]

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.models._attention_lstm import AttentionShape, attention_lstm
-from wug.models._attention_lstm_folder import MARKS, START, save_attention_lstm
+from wug.models.attention_lstm.folder import MARKS, START, save_attention_lstm
+from wug.models.attention_lstm.network import AttentionShape, attention_lstm
 from wug.train._text_to_text import NOT_ASKED, TextToTextLesson, vocabulary_of
 from wug.train.examples import Examples
 from wug.train.lesson import Batch

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wug.models._lstm_folder import save_word_lstm
+from wug.models.lstm.folder import save_word_lstm
 from wug.train._text import TextLesson
 from wug.train.corpus import Rows
 from wug.train.lesson import Batch

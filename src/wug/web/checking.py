@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import FormulaError, InputError, caret
-from wug.judges import formula
-from wug.suites import syntaxgym
+from wug.families import syntaxgym
+from wug.families.syntaxgym import formula
 from wug.types import Problem
 
 CELLS = 50

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.families import syntaxgym
 from wug.files import head, read_bytes, read_text, write_text
 from wug.runs.opening import builtin_suites
-from wug.suites import syntaxgym
 from wug.web.checking import as_file
 from wug.web.received import without_halves
 

@@ -13,7 +13,7 @@ from wug.cli import _printing as printing
 from wug.cli.make import _files as files
 
 if TYPE_CHECKING:
-    from wug.make.pcfgset import Files, Plan
+    from wug.families.pcfgset.make.pcfgset import Files, Plan
 
 
 def corpus_options(function: common.Function) -> common.Function:
@@ -82,7 +82,7 @@ def output_options(function: common.Function) -> common.Function:
 
 def make(kind: str, given: dict[str, Any], **more: Any) -> None:
     """Write the files of a kind, as the options ask for them; `more` are settings of this kind alone."""
-    from wug.make import pcfgset
+    from wug.families.pcfgset.make import pcfgset
     from wug.report import charts
 
     if given["chart"] is not None:
@@ -108,10 +108,10 @@ def make(kind: str, given: dict[str, Any], **more: Any) -> None:
 def _plan(given: dict[str, Any], more: dict[str, Any]) -> Plan:
     from dataclasses import replace
 
-    from wug.make.grammar import NATURAL, Grammar
-    from wug.make.pcfg import share_out
-    from wug.make.pcfgset import Plan
-    from wug.make.table import read_table
+    from wug.families.pcfgset.make.grammar import NATURAL, Grammar
+    from wug.families.pcfgset.make.pcfg import share_out
+    from wug.families.pcfgset.make.pcfgset import Plan
+    from wug.families.pcfgset.make.table import read_table
 
     if given["beside"] is not None and not (given["statistics"] or given["chart"]):
         raise click.UsageError("--beside says what --statistics or --chart compares with: give both")
@@ -134,8 +134,8 @@ def _plan(given: dict[str, Any], more: dict[str, Any]) -> Plan:
 
 def _reports(made: Files, beside: Path | None) -> Iterable[str]:
     """The statistics of every set of sources that was made, each once."""
-    from wug.make.pcfgset import read_samples, sources_of
-    from wug.make.statistics import report, statistics
+    from wug.families.pcfgset.make.pcfgset import read_samples, sources_of
+    from wug.families.pcfgset.make.statistics import report, statistics
 
     wanted = statistics(sample.source for sample in read_samples(beside)) if beside is not None else None
     for name, sources in sources_of(made).items():
@@ -144,8 +144,8 @@ def _reports(made: Files, beside: Path | None) -> Iterable[str]:
 
 def _draw(made: Files, beside: Path | None, path: Path) -> None:
     """Write a chart of the shares of depths, lengths and functions, a line a set."""
-    from wug.make.pcfgset import read_samples, sources_of
-    from wug.make.statistics import statistics
+    from wug.families.pcfgset.make.pcfgset import read_samples, sources_of
+    from wug.families.pcfgset.make.statistics import statistics
     from wug.report import charts
 
     sets = {name: statistics(sources) for name, sources in sources_of(made).items()}

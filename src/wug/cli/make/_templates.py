@@ -58,8 +58,8 @@ def options(function: common.Function) -> common.Function:
 
 def make(category: str, given: dict[str, Any]) -> None:
     """Write the pairs of a category, as the options ask for them."""
+    from wug.families.pairs import templates
     from wug.files import write_text
-    from wug.make import templates
 
     path: Path | None = given["path"]
     if given["everything"] and given["n"] is not None:

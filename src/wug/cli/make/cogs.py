@@ -42,7 +42,7 @@ def command(folder: Path, seed: int, train: int, test: int, gen_per_type: int, f
     wug make cogs --seed 1 -o my_cogs
     wug make cogs --train 5000 --test 500 --gen-per-type 50 -o small
     """
-    from wug.make.cogs import data
+    from wug.families.cogs.make import data
 
     names = ("train.tsv", "dev.tsv", "test.tsv", "gen.tsv")
     files.refuse_existing([folder / name for name in names], force)

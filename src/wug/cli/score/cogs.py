@@ -58,7 +58,7 @@ def command(
     wug score cogs --gold dev.tsv --system dev.tsv --reference-compat
     """
     from wug.errors import InputError
-    from wug.suites import cogs
+    from wug.families import cogs
 
     systems = answers.each_once(paths, more)
     if per_line is not None and per_line.resolve() in {path.resolve() for path in (gold, *systems)}:

@@ -42,7 +42,7 @@ def command(
     wug score localism --predictions run=1.txt.gz
     wug score localism --predictions run=1.txt.gz --tree 12
     """
-    from wug.suites.pcfgset import answered_steps
+    from wug.families.pcfgset import answered_steps
 
     chosen = answers.each_once(paths, more)
     if trees:
@@ -58,7 +58,7 @@ def command(
 def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
     """Samples of a trace as trees."""
     from wug.errors import InputError
-    from wug.suites.pcfgset import answered_steps, show
+    from wug.families.pcfgset import answered_steps, show
     from wug.types import Outcome
 
     found = answered_steps(path)

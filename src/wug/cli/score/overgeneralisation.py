@@ -33,7 +33,7 @@ def command(
     wug score overgeneralisation --predictions ratio=*.txt --format csv
     wug score overgeneralisation --gold test_pcfg_ratio=0.001_exception.src --predictions answers.txt
     """
-    from wug.suites.pcfgset import answered_exceptions
+    from wug.families.pcfgset import answered_exceptions
 
     judged = []
     for path in answers.each_once(paths, more):

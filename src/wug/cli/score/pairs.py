@@ -33,7 +33,7 @@ def command(
     wug score pairs --predictions best_model.tab.gz --column hidden650_batch128_dropout0.2_lr20.0
     wug score pairs --predictions all_models.tab.gz --format csv
     """
-    from wug.suites.pairs import read_published
+    from wug.families.pairs import read_published
 
     judged = []
     for path in answers.each_once(paths, more):

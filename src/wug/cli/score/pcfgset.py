@@ -48,7 +48,7 @@ def command(
     wug score pcfgset --predictions systematicity/run=*.txt.gz --format json
     wug score pcfgset --gold test.src test.tgt --predictions answers.txt
     """
-    from wug.suites.pcfgset import answered_plain
+    from wug.families.pcfgset import answered_plain
 
     judged = []
     for path in answers.each_once(paths, more):

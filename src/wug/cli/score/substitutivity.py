@@ -46,7 +46,7 @@ def command(
     wug score substitutivity --predictions run=1.txt --twin run=1_synonym.txt
     wug score substitutivity --gold test.src --predictions answers.txt --twin twin_answers.txt
     """
-    from wug.suites.pcfgset import answered_twins
+    from wug.families.pcfgset import answered_twins
 
     if len(paths) != len(twins):
         raise click.UsageError(

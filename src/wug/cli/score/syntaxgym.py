@@ -34,8 +34,8 @@ def command(
     wug score syntaxgym --predictions evaluated_suite.json
     wug score syntaxgym --predictions out_grnn.json --gold suite.json --metric mean --format tsv
     """
+    from wug.families.syntaxgym import read_evaluated
     from wug.files import checksum, read_bytes
-    from wug.suites.syntaxgym import read_evaluated
 
     results = []
     for path in paths:

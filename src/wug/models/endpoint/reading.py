@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wug.alignment import STARTS
 from wug.errors import InputError
-from wug.judges.alignment import STARTS
 from wug.models._places import Span, places, suffix
 from wug.models.endpoint.answers import Echo, read_echo
 from wug.types import Scored

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
-from wug.suites import syntaxgym
+from wug.families import syntaxgym
 from wug.web import checking, outlook, suite_files
 from wug.web.drafts import Conflict, Draft, Drafts
 from wug.web.received import moment, received, revision

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wug.judges.logical_form import ERRORS, RULES
+from wug.families.cogs.logical_form import ERRORS, RULES
 from wug.report import charts
 from wug.report.families import Figure, Place, percent
 from wug.report.families._grouped import dots

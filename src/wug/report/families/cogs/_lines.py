@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wug.judges.logical_form import DIALECTS, Dialect, TermPair, difference, recognise
+from wug.families.cogs.logical_form import DIALECTS, Dialect, TermPair, difference, recognise
 from wug.report.families import number
 from wug.report.families._marked import Piece, Pieces, marked, shortened
 from wug.report.families._spread import spread

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wug.judges.pcfg import FUNCTIONS
+from wug.families.pcfgset.language import FUNCTIONS
 from wug.report import charts
 from wug.report.families import Figure, Place
 from wug.report.families._grouped import by_field, curve, curve_points, dots, intervals_are, point

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wug.judges.pcfg import FUNCTIONS
+from wug.families.pcfgset.language import FUNCTIONS
 from wug.report import charts
 from wug.report.families import Figure, Place, Shown
 from wug.report.families._grouped import best_first, by_field, curve, curve_points, dots, intervals_are, point

@@ -1,0 +1,133 @@
+"""COGS: does the model find the logical form of a sentence of a new shape?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wug.errors import InputError, UnknownName
+from wug.families.cogs._gold import EDITIONS, Gold, looks_like_gold, problems, read_gold
+from wug.families.cogs._predictions import Predictions, read_predictions
+from wug.families.cogs._settings import OPTIONS, Settings, settings
+from wug.families.cogs._suite import CogsSuite, meta
+from wug.families.cogs._types import GENERALISATIONS, SECTIONS, Generalisation
+from wug.files import head as head_of
+from wug.types import Problem
+
+if TYPE_CHECKING:
+    from wug.families.cogs._scoring import Scoring
+
+__all__ = [
+    "EDITIONS",
+    "GENERALISATIONS",
+    "OPTIONS",
+    "SECTIONS",
+    "CogsSuite",
+    "Generalisation",
+    "Gold",
+    "Predictions",
+    "Settings",
+    "check",
+    "meta",
+    "read",
+    "read_gold",
+    "read_predictions",
+    "recognises",
+    "require_packages",
+    "score",
+    "write_per_line",
+]
+
+SPLITS = ("train", "dev", "test", "gen")
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file has sentences with logical forms, or a folder has files called dev, test or gen that do."""
+    if path.is_dir():
+        found = _files(path)
+        return bool(found) and all(looks_like_gold(head_of(file)) for file in found.values())
+    return looks_like_gold(head)
+
+
+def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
+    """The suite of a file, or those of a folder: dev, test and gen."""
+    chosen = settings(options)
+    dialect = options.get("dialect")
+    if not path.is_dir():
+        return [CogsSuite(read_gold(path, dialect), chosen)]
+    files = _files(path)
+    wanted = [name.strip() for name in options.get("split", ",".join(n for n in files if n != "train")).split(",")]
+    for name in wanted:
+        if name not in files:
+            if name not in SPLITS:
+                raise UnknownName("split", name, files)
+            raise InputError(f"there is no {name}.tsv and no {name}.tsv.gz in it", file=path)
+    return [CogsSuite(read_gold(files[name], dialect), chosen) for name in wanted]
+
+
+def require_packages() -> None:
+    """An error where a package that judging needs is not installed."""
+    from wug.families.cogs.logical_form.measures import edit_distance
+
+    edit_distance()
+
+
+def check(path: Path) -> list[Problem]:
+    """Every fault and oddity of a gold file, or of all files of a folder."""
+    files = list(_files(path).values()) if path.is_dir() else [path]
+    if not files:
+        return [Problem("error", "", f"no file called {', '.join(f'{name}.tsv' for name in SPLITS)} in it")]
+    found: list[Problem] = []
+    for file in files:
+        try:
+            faults = list(problems(file))
+        except InputError as error:
+            faults = [Problem("error", error.place or "", error.message)]
+        if len(files) > 1:
+            faults = [replace(p, place=f"{file.name}, {p.place}" if p.place else file.name) for p in faults]
+        found += faults
+    return found
+
+
+def score(
+    gold: Path,
+    predictions: Path | Sequence[Path],
+    *,
+    reference_compat: bool = False,
+    smatch: bool = False,
+    bleu: bool = True,
+    seed: int = 0,
+    dialect: str | None = None,
+) -> Scoring:
+    """What the predictions in one file, or of several systems in several, are worth against a gold file.
+
+    Every file is read before anything is judged, so that a fault in one leaves nothing half scored.
+    """
+    from wug.families.cogs._scoring import Scoring, judge_predictions
+
+    chosen = Settings(reference_compat, smatch, bleu, seed)
+    against = read_gold(gold, dialect)
+    paths = [predictions] if isinstance(predictions, Path) else list(predictions)
+    if not paths:
+        raise InputError("no file of predictions was given")
+    systems = [read_predictions(path, against) for path in paths]
+    return Scoring(against, tuple(judge_predictions(against, system, chosen) for system in systems), chosen)
+
+
+def write_per_line(scoring: Scoring, path: Path) -> None:
+    """Write all there is to say about each line: JSON Lines if the name ends in .jsonl, else a TSV file."""
+    from wug.families.cogs import _scoring
+
+    _scoring.write_per_line(scoring.per_line(), path)
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """The files of a COGS folder by split, gzipped or not."""
+    found: dict[str, Path] = {}
+    for name in SPLITS:
+        for ending in (".tsv", ".tsv.gz"):
+            if (folder / f"{name}{ending}").is_file():
+                found.setdefault(name, folder / f"{name}{ending}")
+    return found

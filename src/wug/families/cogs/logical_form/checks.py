@@ -1,0 +1,346 @@
+"""Whether a logical form keeps to the grammar of its dialect and makes sense, with a sentence for each fault.
+
+Two levels. `grammar`: the form cannot be derived (an unknown role, a noun with two arguments, `x _ 01`).
+`sense`: it can be, but no sentence means it (an index that nothing introduces, a duplicate, loose parts).
+Every published gold form passes both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from wug.families.cogs.logical_form.parse import (
+    CLAUSES,
+    PREPOSITIONS,
+    ROLES,
+    Dialect,
+    LogicalForm,
+    Term,
+    render,
+    render_term,
+)
+
+RULES = {
+    "word": "a noun or verb is a lower-case word, a name begins with a capital",
+    "role": "a predicate is a noun, or a verb with a known role, or a noun with a known modifier",
+    "arity": "a noun has one argument, a role two",
+    "argument": "an argument is an index, or a name where a name may stand",
+    "zero-padded": "an index has no leading zero",
+    "prefix": "terms with an iota stand before `;`, the others after it",
+    "lambda": "a LAMBDA form is that of a noun, of an intransitive or of a transitive verb",
+    "unbound": "every index is introduced by a noun or a verb",
+    "two-words": "an index has one noun or one verb",
+    "target": "a role points at a noun or a name, a clause at a verb, a modifier at what it modifies with",
+    "modifier-head": "the noun of a modifier is the noun of its first argument",
+    "role-twice": "a verb has each role once",
+    "duplicate": "no term stands there twice",
+    "iota-unused": "every iota is used in a conjunct",
+    "disconnected": "the form hangs together",
+}
+"""What each rule asks for. Up to `lambda` they are the grammar, from `unbound` on the sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that is wrong with a form."""
+
+    rule: str
+    """One of `RULES`."""
+    level: Literal["grammar", "sense"]
+    message: str
+    """A sentence about this form."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Shape(NamedTuple):
+    """What kind of term a predicate makes, and what may stand in its argument places."""
+
+    word: str
+    """The noun or verb; empty where the predicate has none (ReCOGS roles)."""
+    role: str
+    """The role, clause or preposition; empty for a noun or verb alone, `?` for a predicate that does not exist."""
+    takes: tuple[frozenset[str], ...]
+    """For each argument, the kinds of argument that may stand there."""
+    first: Literal["noun", "verb"]
+    """What its first argument is, which a predicate with a word introduces."""
+    second: Literal["noun", "verb"] = "noun"
+
+
+def violations(form: LogicalForm) -> list[Violation]:
+    """Everything that is wrong with a form; if it breaks the grammar, only how it does that."""
+    return list(grammar_violations(form)) or list(sense_violations(form))
+
+
+def is_well_formed(form: LogicalForm) -> bool:
+    """Whether the form can be derived from the grammar of its dialect."""
+    return next(grammar_violations(form), None) is None
+
+
+def is_strictly_well_formed(form: LogicalForm) -> bool:
+    """Whether the form is well-formed and passes the other checks too."""
+    return is_well_formed(form) and makes_sense(form)
+
+
+def makes_sense(form: LogicalForm) -> bool:
+    """Whether a form that is known to be well-formed passes the other checks too."""
+    return next(sense_violations(form), None) is None
+
+
+def grammar_violations(form: LogicalForm) -> Iterator[Violation]:
+    """What keeps a form from being derived from the grammar of its dialect."""
+    if form.kind == "name":
+        if not _NAME.fullmatch(form.body[0].predicate):
+            yield _broken("word", f"`{form.body[0].predicate}` is no proper name")
+        return
+    if form.kind == "lambda":
+        if not _is_primitive(form):
+            yield _broken("lambda", f"`{render(form)}` is the form of no noun and no verb")
+        return
+    dialect = form.dialect
+    starred = dialect not in _BARE
+    for before in (True, False):
+        for term in form.prefix if before else form.body:
+            predicate, arguments, definite = term
+            shape = shape_of(predicate, dialect, before)
+            takes = shape.takes
+            starless = definite is not before and (starred or definite)
+            if starless or (before and shape.role not in ("", "?")):
+                yield _misplaced(term, before, dialect)
+            if shape is _UNKNOWN or (len(arguments) == 2 and len(takes) == 1 and not starred):
+                yield _unknown(term, dialect)
+            elif len(arguments) != len(takes):
+                yield _miscounted(term, len(takes), dialect)
+            else:
+                for argument, kinds in zip(arguments, takes, strict=True):
+                    if kind_of(argument) not in kinds:
+                        yield _odd_argument(term, argument, dialect)
+
+
+def sense_violations(form: LogicalForm) -> Iterator[Violation]:
+    """What a well-formed form says that no sentence means."""
+    if form.kind != "sentence":
+        return
+    dialect, prefix, body = form.dialect, form.prefix, form.body
+    if len(set(prefix)) != len(prefix) or len(set(body)) != len(body):
+        yield from _duplicates(form)
+        prefix, body = tuple(dict.fromkeys(prefix)), tuple(dict.fromkeys(body))
+    nouns: dict[str, str] = {}
+    verbs: dict[str, str] = {}
+    roles: set[tuple[str, str]] = set()
+    for noun, (index,), _ in prefix:
+        if index in nouns:
+            yield _two_words(index, nouns[index], noun, dialect)
+        nouns[index] = noun
+    for predicate, arguments, _ in body:
+        word, role, _, first, _ = shape_of(predicate, dialect)
+        index = arguments[0]
+        if first == "verb":
+            if word and verbs.setdefault(index, word) != word:
+                yield _two_words(index, verbs[index], word, dialect)
+            if role:
+                if (index, role) in roles:
+                    yield _senseless("role-twice", f"{_name(index, dialect)} has two of the role {role}")
+                roles.add((index, role))
+        elif not role:
+            if index in nouns:
+                yield _two_words(index, nouns[index], word, dialect)
+            nouns[index] = word
+    for index, verb in verbs.items():
+        if index in nouns:
+            yield _two_words(index, nouns[index], verb, dialect)
+    yield from _stray_ends(body, nouns, verbs, dialect)
+    used = {argument for _, arguments, _ in body for argument in arguments}
+    for term in prefix:
+        if term[1][0] not in used:
+            yield _senseless("iota-unused", f"`{render_term(term, dialect)}` is used in no conjunct")
+    parts = _parts(prefix, body)
+    if parts > 1:
+        yield _senseless("disconnected", f"the form falls into {parts} parts that share no index and no name")
+
+
+@lru_cache(maxsize=1 << 16)
+def shape_of(predicate: str, dialect: Dialect, before: bool = False) -> Shape:
+    """What kind of term `predicate` makes in the body, or in the prefix where `before`."""
+    parts = predicate.split(".")
+    return _bare_shape(parts, before) if dialect in _BARE else _shape(parts, dialect == "slog")
+
+
+@lru_cache(maxsize=1 << 16)
+def kind_of(argument: str) -> str:
+    """What an argument is: `index`, `zero-padded`, `name`, `?`, or `variable` for any other word."""
+    if argument.isdigit():
+        return "index" if argument[0] != "0" or argument == "0" else "zero-padded"
+    if argument == "?":
+        return "?"
+    return "name" if _NAME.fullmatch(argument) else "variable"
+
+
+_WORD = re.compile("[a-z]{2,}")
+_NAME = re.compile("[A-Z][a-z]+")
+_BARE = ("recogs", "variable_free")
+_INDEX = frozenset({"index"})
+_INDEX_OR_NAME = frozenset({"index", "name"})
+_INDEX_NAME_OR_WH = frozenset({"index", "name", "?"})
+_BEFORE = ("with an iota", "and names")
+_UNKNOWN = Shape("", "?", (), "noun")
+_PRIMITIVES = {
+    (("a",), (("", ("a",)),)),
+    (("a", "e"), (("agent", ("e", "a")),)),
+    (("a", "e"), (("theme", ("e", "a")),)),
+    (("a", "b", "e"), (("agent", ("e", "b")), ("theme", ("e", "a")))),
+}
+"""The variables of a primitive and its roles with their arguments, sorted."""
+
+
+def _shape(parts: list[str], slog: bool) -> Shape:
+    word = parts[0]
+    good = _WORD.fullmatch(word) is not None
+    noun = good or (slog and word == "TV")
+    match parts[1:]:
+        case [] if noun:
+            return Shape(word, "", (_INDEX,), "noun")
+        case [role] if good and role in ROLES:
+            return Shape(word, role, (_INDEX, _INDEX_NAME_OR_WH if slog else _INDEX_OR_NAME), "verb")
+        case [clause] if good and clause in CLAUSES:
+            return Shape(word, clause, (_INDEX, _INDEX), "verb", "verb")
+        case ["nmod"] if noun and slog:  # a relative clause
+            return Shape(word, "nmod", (_INDEX, _INDEX), "noun", "verb")
+        case ["nmod", preposition] if noun and preposition in PREPOSITIONS:
+            return Shape(word, preposition, (_INDEX, _INDEX), "noun")
+    return _UNKNOWN
+
+
+def _bare_shape(parts: list[str], before: bool) -> Shape:
+    match parts:
+        case [role] if role in ROLES:
+            return Shape("", role, (_INDEX, _INDEX), "verb")
+        case [clause] if clause in CLAUSES:
+            return Shape("", clause, (_INDEX, _INDEX), "verb", "verb")
+        case ["nmod", preposition] if preposition in PREPOSITIONS:
+            return Shape("", preposition, (_INDEX, _INDEX), "noun")
+        case [word] if before and (_WORD.fullmatch(word) or _NAME.fullmatch(word)):
+            return Shape(word, "", (_INDEX,), "noun")
+        case [word] if not before and _WORD.fullmatch(word):
+            return Shape(word, "", (_INDEX,), "verb")
+    return _UNKNOWN
+
+
+def _is_primitive(form: LogicalForm) -> bool:
+    """Whether a LAMBDA form is one of the four that primitives have, its conjuncts in any order."""
+    parts = [term.predicate.split(".") for term in form.body]
+    if form.prefix or any(term.definite for term in form.body) or any(len(part) > 2 for part in parts):
+        return False
+    words = {part[0] for part in parts}
+    roles = sorted((".".join(part[1:]), term.arguments) for part, term in zip(parts, form.body, strict=True))
+    known = (form.lambdas, tuple(roles)) in _PRIMITIVES
+    return known and len(words) == 1 and _WORD.fullmatch(words.pop()) is not None
+
+
+def _stray_ends(
+    body: tuple[Term, ...], nouns: dict[str, str], verbs: dict[str, str], dialect: Dialect
+) -> Iterator[Violation]:
+    """Faults of the two ends of roles, clauses and modifiers."""
+    for term in body:
+        if len(term[1]) != 2:
+            continue
+        first, second = term[1]
+        word, _, _, from_what, to_what = shape_of(term[0], dialect)
+        starts = nouns if from_what == "noun" else verbs
+        if first not in starts:
+            yield _astray(term, first, from_what, first in verbs or first in nouns, dialect)
+        elif word and starts[first] != word and starts is nouns:
+            text = f"`{render_term(term, dialect)}` modifies {_name(first, dialect)}, which is a {nouns[first]}"
+            yield _senseless("modifier-head", text)
+        if second not in (nouns if to_what == "noun" else verbs) and second.isdigit():
+            yield _astray(term, second, to_what, second in verbs or second in nouns, dialect)
+
+
+def _parts(prefix: tuple[Term, ...], body: tuple[Term, ...]) -> int:
+    """Into how many parts the form falls that share no index and no name."""
+    parent: dict[str, str] = {}
+    parts = 0
+    for _, arguments, _ in (*prefix, *body):
+        tops = []
+        for node in arguments:
+            if node not in parent:
+                parent[node] = node
+                parts += 1
+            up = parent[node]
+            while up != node:  # shortening the way up as it goes
+                parent[node] = parent[up]
+                node, up = up, parent[up]
+            tops.append(node)
+        if len(tops) == 2 and tops[0] != tops[1]:
+            parent[tops[0]] = tops[1]
+            parts -= 1
+    return parts
+
+
+def _duplicates(form: LogicalForm) -> Iterator[Violation]:
+    for terms in (form.prefix, form.body):
+        seen: dict[Term, int] = {}
+        for term in terms:
+            seen[term] = seen.get(term, 0) + 1
+        for term, count in seen.items():
+            if count > 1:
+                text = f"`{render_term(term, form.dialect)}` stands there {count} times"
+                yield _senseless("duplicate", text)
+
+
+def _misplaced(term: Term, before: bool, dialect: Dialect) -> Violation:
+    text = f"`{render_term(term, dialect)}`"
+    if before:
+        return _broken("prefix", f"{text} stands before `;`, where only nouns {_BEFORE[dialect in _BARE]} do")
+    return _broken("prefix", f"{text} has an iota, but stands after the last `;`")
+
+
+def _unknown(term: Term, dialect: Dialect) -> Violation:
+    word, *rest = term.predicate.split(".")
+    if not rest and len(term.arguments) == 2 and dialect in _BARE:
+        return _broken("role", f"`{word}` in `{render_term(term, dialect)}` is no role and no clause")
+    if not rest:
+        return _broken("word", f"`{word}` in `{render_term(term, dialect)}` is no lower-case word")
+    text = f"`{' . '.join(rest)}` in `{render_term(term, dialect)}` is no role, clause or modifier of {word!r}"
+    return _broken("role", text)
+
+
+def _miscounted(term: Term, wanted: int, dialect: Dialect) -> Violation:
+    found = len(term.arguments)
+    text = f"`{render_term(term, dialect)}` has {found} argument{'s' if found != 1 else ''}, not {wanted}"
+    return _broken("arity", text)
+
+
+def _odd_argument(term: Term, argument: str, dialect: Dialect) -> Violation:
+    shown, whole = _name(argument, dialect), render_term(term, dialect)
+    if kind_of(argument) == "zero-padded":
+        return _broken("zero-padded", f"the index of `{shown}` in `{whole}` has a leading zero")
+    return _broken("argument", f"`{shown}` cannot stand there in `{whole}`")
+
+
+def _astray(term: Term, index: str, wanted: str, known: bool, dialect: Dialect) -> Violation:
+    shown, whole = _name(index, dialect), render_term(term, dialect)
+    if known:
+        return _senseless("target", f"`{shown}` in `{whole}` is not a {wanted}")
+    return _senseless("unbound", f"`{shown}` in `{whole}` is introduced by no noun and no verb")
+
+
+def _two_words(index: str, one: str, other: str, dialect: Dialect) -> Violation:
+    return _senseless("two-words", f"`{_name(index, dialect)}` is both {one!r} and {other!r}")
+
+
+def _name(argument: str, dialect: Dialect) -> str:
+    return argument if dialect in _BARE or not argument[0].isdigit() else f"x _ {argument}"
+
+
+def _broken(rule: str, message: str) -> Violation:
+    return Violation(rule, "grammar", message)
+
+
+def _senseless(rule: str, message: str) -> Violation:
+    return Violation(rule, "sense", message)

@@ -1,0 +1,233 @@
+"""The difference of two logical forms, term by term, and what kinds of error it comes to."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from wug.families.cogs.logical_form.checks import is_well_formed
+from wug.families.cogs.logical_form.match import order_invariant, renaming
+from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unreadable, read, render_term, tokens
+from wug.families.cogs.logical_form.trees import triples
+
+ERRORS = {
+    "ill-formed": "not a logical form",
+    "order": "only the order of the terms differs",
+    "index": "a term has a wrong index or variable",
+    "role": "a term has a wrong role, clause or preposition",
+    "name": "a term has a wrong noun, verb or proper name",
+    "definiteness": "a noun has an iota and should not, or the other way round",
+    "missing": "a term is missing",
+    "extra": "a term is too many",
+}
+"""The kinds of error; a prediction may have several, but `ill-formed` and `order` stand alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermPair:
+    """A term of the gold form beside the one that the prediction has in its stead."""
+
+    gold: str | None
+    prediction: str | None
+    changes: tuple[str, ...] = ()
+    """What differs, of ERRORS; nothing if the two are the same and stand in order."""
+
+
+def difference(gold: str, prediction: str, dialect: Dialect) -> list[TermPair]:
+    """The terms of both forms side by side, in the gold form's order, those too many where they stand.
+
+    An ill-formed prediction is compared piece by piece as far as it has pieces.
+    """
+    return _side_by_side(_readable(gold, dialect), _readable(prediction, dialect), dialect)
+
+
+def errors(gold: str, prediction: str, dialect: Dialect) -> tuple[str, ...]:
+    """The kinds of error that a prediction has, in the order of ERRORS; none if its tokens are the gold ones."""
+    form, gold_form = _readable(prediction, dialect), _readable(gold, dialect)
+    if form == gold_form:
+        return ()
+    if isinstance(form, list) or isinstance(gold_form, list) or not is_well_formed(form):
+        return ("ill-formed",)
+    if order_invariant(gold_form, form):
+        return ("order",)
+    ours, theirs = _pieces(gold_form, dialect), _pieces(form, dialect)
+    if len(ours) == len(theirs) and renaming(gold_form, form) is not None:
+        return ("index",)
+    pairs = _partners(ours, theirs, theirs)
+    found = {change for one, other in pairs.items() for change in _changes(ours[one], theirs[other])}
+    there = {"missing": len(pairs) < len(ours), "extra": len(pairs) < len(theirs)}
+    return tuple(kind for kind in ERRORS if kind in found or there.get(kind))
+
+
+class _Piece(NamedTuple):
+    """A term as what it says, or a stretch of an ill-formed form."""
+
+    features: tuple[str, ...] | None
+    """Word, role and arguments; None if it cannot be read."""
+    definite: bool
+    source: Term | str
+
+    def text(self, dialect: Dialect) -> str:
+        """The piece as it stands in the form."""
+        if isinstance(self.source, str):
+            return self.source
+        return _tree_text(self.source) if dialect == "variable_free" else render_term(self.source, dialect)
+
+
+def _readable(text: str, dialect: Dialect) -> LogicalForm | list[str]:
+    """The form, or the tokens of what is none."""
+    words = tokens(text)
+    try:
+        return read(words, dialect)
+    except Unreadable:
+        return words
+
+
+def _side_by_side(
+    gold: LogicalForm | list[str], prediction: LogicalForm | list[str], dialect: Dialect
+) -> list[TermPair]:
+    ours, theirs = _pieces(gold, dialect), _pieces(prediction, dialect)
+    pairs = _partners(ours, theirs, _renamed_pieces(gold, prediction, theirs))
+    moved = _out_of_order([pairs[place] for place in range(len(ours)) if place in pairs])
+    taken = set(pairs.values())
+    rows: list[TermPair] = []
+    shown = 0
+    for place, piece in enumerate(ours):
+        partner = pairs.get(place)
+        if partner is None:
+            rows.append(TermPair(piece.text(dialect), None, ("missing",)))
+            continue
+        rows += [_too_many(theirs[at], dialect) for at in range(shown, partner) if at not in taken]
+        shown = max(shown, partner)
+        changes = _changes(piece, theirs[partner]) or (("order",) if partner in moved else ())
+        rows.append(TermPair(piece.text(dialect), theirs[partner].text(dialect), changes))
+    rows += [_too_many(theirs[at], dialect) for at in range(shown, len(theirs)) if at not in taken]
+    return rows
+
+
+def _pieces(form: LogicalForm | list[str], dialect: Dialect) -> list[_Piece]:
+    """The terms of a form, or of an ill-formed one what stands between `;` and `AND`."""
+    if isinstance(form, LogicalForm):
+        return _form_pieces(form)
+    pieces: list[_Piece] = []
+    piece: list[str] = []
+    for word in (*form, "AND"):
+        if word not in ("AND", ";"):
+            piece.append(word)
+        elif piece:
+            try:
+                pieces += _form_pieces(read(piece, dialect))
+            except Unreadable:
+                pieces.append(_Piece(None, False, " ".join(piece)))
+            piece = []
+    return pieces
+
+
+def _form_pieces(form: LogicalForm) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    if form.dialect == "variable_free":
+        for term in triples(form):
+            above, _, role = term.predicate.partition(".")
+            pieces.append(_Piece((term.arguments[0], role, above), term.definite, term))
+        return pieces
+    if form.lambdas:
+        opening = " ".join(f"LAMBDA {variable} ." for variable in form.lambdas)
+        pieces.append(_Piece(("LAMBDA", "", *form.lambdas), False, opening))
+    for term in (*form.prefix, *form.body):
+        word, _, role = term.predicate.partition(".")
+        pieces.append(_Piece((word, role, *term.arguments), term.definite, term))
+    return pieces
+
+
+def _tree_text(term: Term) -> str:
+    """A word of a variable-free form with what it is to the word above it."""
+    word = f"* {term.arguments[0]}" if term.definite else term.arguments[0]
+    return f"{term.predicate.replace('.', ' . ')} = {word}" if term.predicate else word
+
+
+def _renamed_pieces(
+    gold: LogicalForm | list[str], prediction: LogicalForm | list[str], theirs: list[_Piece]
+) -> list[_Piece]:
+    """The prediction's pieces with the gold form's indices, if it is the gold form but for those."""
+    if isinstance(gold, list) or isinstance(prediction, list) or gold.dialect == "variable_free":
+        return theirs
+    names = renaming(gold, prediction)
+    if not names:
+        return theirs
+    return [
+        piece._replace(features=tuple(names.get(part, part) for part in piece.features)) if piece.features else piece
+        for piece in theirs
+    ]
+
+
+def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequence[_Piece]) -> dict[int, int]:
+    """Which piece of the prediction answers which piece of the gold form: the same one, else the most alike."""
+    places: dict[tuple[object, ...], list[int]] = {}
+    for place, piece in reversed(list(enumerate(renamed))):
+        places.setdefault((piece[0] or piece[2], piece[1]), []).append(place)
+    pairs: dict[int, int] = {}
+    for place, piece in enumerate(ours):
+        same = places.get((piece[0] or piece[2], piece[1]))
+        if same:
+            pairs[place] = same.pop()
+    open_ours = [place for place in range(len(ours)) if place not in pairs]
+    taken = set(pairs.values())
+    open_theirs = [place for place in range(len(theirs)) if place not in taken]
+    likely = sorted(
+        (-likeness, abs(one - other), one, other)
+        for one, other in product(open_ours, open_theirs)
+        if (likeness := _likeness(ours[one].features, theirs[other].features)) >= 0.5
+    )
+    for _, _, one, other in likely:
+        if one not in pairs and other not in taken:
+            pairs[one] = other
+            taken.add(other)
+    return pairs
+
+
+def _likeness(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> float:
+    """The share of what two terms say that is the same: word, role, arguments; a like word tips the scale."""
+    if one is None or other is None or len(one) != len(other):
+        return 0.0
+    said = len(one) - (one[1] == other[1] == "")
+    same = sum(a == b for a, b in zip(one, other, strict=True)) - len(one) + said
+    return (same + 0.1 * (one[0] == other[0])) / said
+
+
+def _changes(one: _Piece, other: _Piece) -> tuple[str, ...]:
+    """What differs between two terms that answer each other."""
+    if one.features is None or other.features is None or len(one.features) != len(other.features):
+        return ()
+    word, role, *arguments = one.features
+    other_word, other_role, *other_arguments = other.features
+    differing = [(a, b) for a, b in zip(arguments, other_arguments, strict=True) if a != b]
+    named = [a[:1].isupper() or b[:1].isupper() for a, b in differing]
+    found = {
+        "index": not all(named),
+        "role": role != other_role,
+        "name": word != other_word or any(named),
+        "definiteness": one.definite != other.definite,
+    }
+    return tuple(kind for kind, there in found.items() if there)
+
+
+def _too_many(piece: _Piece, dialect: Dialect) -> TermPair:
+    return TermPair(None, piece.text(dialect), ("extra",) if piece.features else ("ill-formed",))
+
+
+def _out_of_order(places: Iterable[int]) -> set[int]:
+    """The places that are not part of the longest ascending run through the list."""
+    tails: list[int] = []
+    before: dict[int, int | None] = {}
+    for place in places:
+        at = bisect_left(tails, place)
+        before[place] = tails[at - 1] if at else None
+        tails[at : at + 1] = [place]
+    kept, place_or_none = set(), tails[-1] if tails else None
+    while place_or_none is not None:
+        kept.add(place_or_none)
+        place_or_none = before[place_or_none]
+    return before.keys() - kept

@@ -1,0 +1,157 @@
+"""Minimal pairs: does the model prefer the grammatical sentence, or word?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, SuiteError
+from wug.families.pairs import _check, _formats
+from wug.families.pairs._convert import convert
+from wug.families.pairs._marked import stem
+from wug.families.pairs._pair import Pair, Parsed, Target, place
+from wug.families.pairs._published import judge_columns, score_published
+from wug.families.pairs._running import Running, running
+from wug.families.pairs._settings import GIVEN, OPTIONS, Settings, settings
+from wug.families.pairs._suite import PairsSuite
+from wug.families.pairs._unigrams import fit
+from wug.files import checksum
+from wug.types import Problem, Row, Suite
+
+__all__ = [
+    "OPTIONS",
+    "Pair",
+    "PairsSuite",
+    "Published",
+    "check",
+    "convert",
+    "read",
+    "read_published",
+    "recognises",
+    "schema",
+    "score_published",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A file with log-probabilities beside its pairs."""
+
+    suite: PairsSuite
+    columns: Mapping[str, Sequence[Row]]
+    """The judgements on each column."""
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file or a folder has minimal pairs in it, in any of the known formats."""
+    return _formats.format_of(path, head) is not None
+
+
+def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
+    """The one suite of a file or a folder."""
+    chosen = settings(options)
+    parsed = _formats.parse(path, options)
+    faults = [problem for problem in parsed.problems if problem.level == "error"]
+    if faults:
+        raise SuiteError(_check.capped(faults), file=path)
+    if not parsed.pairs:
+        raise InputError("there are no pairs in it", file=path)
+    notices = _notices(parsed, chosen)
+    if chosen.unigrams is not None and "slor_words" not in options:
+        fitted = fit(chosen.unigrams, (sentence for pair in parsed.pairs for sentence in (pair.good, pair.bad)))
+        chosen = replace(chosen, unigrams=fitted.unigrams)
+        notices = notices if fitted.notice is None else (*notices, fitted.notice)
+    name = path.resolve().name if path.is_dir() else stem(path)
+    suite = PairsSuite(name, tuple(parsed.pairs), chosen, parsed.format, notices, _checksum(parsed.pairs))
+    if chosen.target != "word":
+        return [suite]
+    pairs = _with_targets(path, parsed.pairs)
+    match running(path, pairs):
+        case Running(placed, lines):
+            return [replace(suite, pairs=placed, lines=lines)]
+    return [replace(suite, pairs=tuple(pairs))]
+
+
+def read_published(path: Path, columns: Sequence[str] | None = None) -> Published:
+    """The pairs of a file in the original format with the judgements on each column of log-probabilities.
+
+    Without `columns`, all those that the format itself does not have.
+    """
+    judged = judge_columns(path, columns)
+    suite = PairsSuite(stem(path), judged.pairs, Settings(target=GIVEN), "original", (), _checksum(judged.pairs))
+    return Published(suite, judged.columns)
+
+
+def check(path: Path) -> list[Problem]:
+    """Every fault and oddity of a file or a folder."""
+    try:
+        parsed = _formats.parse(path, {})
+        misfit = running(path, parsed.pairs)
+        return [*_check.problems(parsed), *([misfit] if isinstance(misfit, Problem) else [])]
+    except SuiteError as error:
+        return list(error.problems)
+    except InputError as error:
+        return [Problem("error", error.place or "", error.message)]
+
+
+def schema() -> dict[str, Any]:
+    """A JSON Schema of one line of a JSONL file of pairs."""
+    text = {"type": "string", "minLength": 1}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A minimal pair: one line of a JSONL file",
+        "type": "object",
+        "required": ["sentence_good", "sentence_bad"],
+        "properties": {
+            "sentence_good": {**text, "description": "the grammatical sentence"},
+            "sentence_bad": {**text, "description": "the ungrammatical sentence"},
+            "UID": {**text, "description": "the paradigm"},
+            "linguistics_term": {**text, "description": "the term that the paradigm belongs to"},
+            "field": {**text, "description": "the field that the term belongs to"},
+            "pairID": {"type": ["string", "integer"], "description": "the pair's number in its paradigm"},
+            "one_prefix_method": {"type": "boolean", "description": "whether one prefix and two words make the pair"},
+            "one_prefix_prefix": {"type": "string", "description": "what stands before the target word"},
+            "one_prefix_word_good": {**text, "description": "the grammatical target word"},
+            "one_prefix_word_bad": {**text, "description": "the ungrammatical target word"},
+        },
+    }
+
+
+def _with_targets(path: Path, pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs with their target words; an error where none has one."""
+    placed = [pair if pair.target is not None else replace(pair, target=place(pair)) for pair in pairs]
+    if all(pair.target is None for pair in placed):
+        raise InputError(
+            "target=word needs pairs that differ in one place, and none of these do "
+            f"({pairs[0].good!r}, {pairs[0].bad!r}). Use target=sentence",
+            file=path,
+        )
+    return placed
+
+
+def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
+    found = [str(problem) for problem in parsed.problems if problem.level == "warning"]
+    if len(found) > 5:
+        found = [*found[:5], f"{len(found) - 5} more warnings about the file: see `wug check`"]
+    if chosen.target == "word" and parsed.blind:
+        found.append(
+            f"{parsed.blind} pairs differ before the word that shows the error (one_prefix_method is false in the "
+            "file): a model that reads from left to right cannot tell them apart by the target word"
+        )
+    return tuple(found)
+
+
+def _checksum(pairs: Sequence[Pair]) -> str:
+    """In whatever order the pairs stand; only those of one name must keep theirs, which alone tells them apart."""
+    return checksum(*(_line(pair) for pair in sorted(pairs, key=lambda pair: pair.item)))
+
+
+def _line(pair: Pair) -> str:
+    match pair.target:
+        case Target(start, good_end, bad_end):
+            where = f"{start}-{good_end}-{bad_end}"
+        case _:
+            where = ""
+    return "\t".join((pair.item, pair.good, pair.bad, where, *(f"{k}={v}" for k, v in pair.groups.items())))

@@ -1,0 +1,114 @@
+"""PCFG SET: does a model compute a whole from its parts? (Hupkes et al. 2020)"""  # noqa: D415
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from wug.errors import InputError, UnknownName
+from wug.families.pcfgset._ask import Answered
+from wug.families.pcfgset._layout import (
+    SPLITS,
+    find_tests,
+    looks_like_sources,
+    looks_like_targets,
+    looks_unrolled,
+)
+from wug.families.pcfgset._lines import refuse
+from wug.families.pcfgset._localism import Localism, answered_steps, score_localism
+from wug.families.pcfgset._overgeneralisation import (
+    Overgeneralisation,
+    Profile,
+    answered_exceptions,
+    profile,
+    score_overgeneralisation,
+)
+from wug.families.pcfgset._plain import Plain, answered_plain, score_plain
+from wug.families.pcfgset._predictions import answers
+from wug.families.pcfgset._reading import problems_of, suite_of
+from wug.families.pcfgset._substitutivity import Substitutivity, answered_twins, score_substitutivity
+from wug.families.pcfgset._tree import show
+from wug.files import head as head_of
+from wug.types import Problem, Suite
+
+__all__ = [
+    "OPTIONS",
+    "Answered",
+    "Localism",
+    "Overgeneralisation",
+    "Plain",
+    "Profile",
+    "Substitutivity",
+    "answered_exceptions",
+    "answered_plain",
+    "answered_steps",
+    "answered_twins",
+    "answers",
+    "check",
+    "profile",
+    "read",
+    "recognises",
+    "score_localism",
+    "score_overgeneralisation",
+    "score_plain",
+    "score_substitutivity",
+    "show",
+]
+
+OPTIONS: Mapping[str, str] = MappingProxyType({"split": "which files of a folder to take: test, dev or train"})
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a file or a folder is one of this family's, by its names and its first lines."""
+    if not path.is_dir():
+        if re.search(r"\.src(\.gz)?$", path.name):
+            return looks_like_sources(head)
+        if re.search(r"\.tgt(\.gz)?$", path.name):
+            return looks_like_targets(head)
+        return looks_unrolled(head)
+    try:
+        found = next((test for split in SPLITS for test in find_tests(path, split, levels=1)), None)
+    except (OSError, InputError):
+        return False
+    if found is None:
+        return False
+    first = head_of(found.files[0])
+    return looks_unrolled(first) if found.test == "localism" else looks_like_sources(first)
+
+
+def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
+    """The tests of a folder or a file, or an error with the place of every fault."""
+    for key in options:
+        if key not in OPTIONS:
+            raise UnknownName("option of pcfgset", key, OPTIONS)
+    split = options.get("split", "test")
+    if split not in SPLITS:
+        raise UnknownName("split", split, SPLITS)
+    tests = find_tests(path, split)
+    if not tests:
+        raise InputError(f"no {split} set here: no {split}.src, unrolled_{split}.tsv or the like", file=path)
+    suites: list[Suite] = []
+    for test in tests:
+        suite, problems = suite_of(test)
+        refuse(problems, test.files[0])
+        suites.append(suite)
+    return suites
+
+
+def check(path: Path) -> list[Problem]:
+    """Everything wrong or odd in the test, dev and train sets of a folder, or in one file."""
+    try:
+        every = {test.files: test for split in SPLITS for test in find_tests(path, split)}
+        if not every:
+            raise InputError("no test.src, unrolled_test.tsv or the like", file=path)
+    except InputError as fault:
+        return [Problem("error", fault.place or "", fault.message)]
+    problems = []
+    for files, test in every.items():
+        folder = files[0].parent
+        inside = path.is_dir() and folder != path
+        lead = f"{folder.relative_to(path).as_posix()}/" if inside else ""
+        problems += [Problem(p.level, lead + p.place, p.message) for p in problems_of(test)]
+    return problems

@@ -1,0 +1,202 @@
+"""Overgeneralisation: whether exceptions seen in training are read by the rules or as exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from wug.errors import InputError
+from wug.families.pcfgset._ask import Answered, ask, empty_answers
+from wug.families.pcfgset._layout import name_of_answers, ratio_name, stem
+from wug.families.pcfgset._lines import Line, at, read_pair, refuse
+from wug.families.pcfgset._plain import answers_to
+from wug.families.pcfgset._predictions import Epoch, read_log
+from wug.families.pcfgset.language import exceptional, exceptions, meaning
+from wug.families.sampling import spread
+from wug.files import checksum
+from wug.types import Estimate, Generator, Notice, Outcome, Problem, Row
+
+DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "overgeneralisation": "the answer to an exception follows the rules",
+        "memorisation": "the answer to an exception is the exceptional one",
+        "overgeneralisation_peak": "the highest share of exceptions read by the rules in any epoch",
+        "peak_epoch": "the first epoch with that share",
+        "memorisation_final": "the share of exceptions read as exceptions in the last epoch",
+        "memorisation_max": "the highest share of exceptions read as exceptions in any epoch",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exceptional:
+    """A line, whose target is the one by the rules, with its target as an exception."""
+
+    line: Line
+    exception: str
+    pair: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overgeneralisation:
+    """Sources with two targets each."""
+
+    name: str
+    exceptions: tuple[Exceptional, ...]
+    checksum: str
+    notices: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    kind: str = "pcfgset"
+    needs: Literal["scorer", "generator"] = "generator"
+
+    @classmethod
+    def of(cls, name: str, items: Sequence[Exceptional], notices: tuple[str, ...] = ()) -> Overgeneralisation:
+        """The suite of some exceptions, with their checksum."""
+        content = (f"{item.line.source}\t{item.line.target}\t{item.exception}" for item in items)
+        return cls(name, tuple(items), checksum("overgeneralisation", *content), notices)
+
+    @property
+    def descriptions(self) -> Mapping[str, str]:
+        """A plain-English reading of each check."""
+        return DESCRIPTIONS
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Which of the tests it is."""
+        return {"test": "overgeneralisation"}
+
+    def __len__(self) -> int:
+        return len(self.exceptions)
+
+    def sample(self, items: int) -> Overgeneralisation:
+        """The same with only so many of its items, spread evenly over it."""
+        if items >= len(self):
+            return self
+        return replace(self, exceptions=spread(self.exceptions, items), options={**self.options, "limit": str(items)})
+
+    def requests(self) -> Sequence[str]:
+        """Every source."""
+        return [item.line.source for item in self.exceptions]
+
+    def run(self, model: Generator) -> Iterator[Row]:
+        """Ask for all sources at once and compare with both targets."""
+        yield from map(Notice, self.notices)
+        yield from judge(self.exceptions, ask(model, self.requests()))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A log of epochs as a test: its answers are in it, and no model is asked."""
+
+    name: str
+    epochs: tuple[Epoch, ...]
+    checksum: str
+    """Of which epochs there are; a log does not say what was asked in them."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    kind: str = "pcfgset"
+    needs: Literal["scorer", "generator"] = "generator"
+
+    @property
+    def descriptions(self) -> Mapping[str, str]:
+        """A plain-English reading of each check."""
+        return DESCRIPTIONS
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Which of the tests it is."""
+        return {"test": "overgeneralisation"}
+
+    def __len__(self) -> int:
+        return len(self.epochs)
+
+    def sample(self, items: int) -> Profile:
+        """The same with only so many of its epochs, spread evenly over it."""
+        if items >= len(self):
+            return self
+        return replace(self, epochs=spread(self.epochs, items), options={**self.options, "limit": str(items)})
+
+    def requests(self) -> Sequence[str]:
+        """Nothing."""
+        return []
+
+    def run(self, model: Generator) -> Iterator[Row]:
+        """What the log says."""
+        yield from profile(self.epochs)
+
+
+def judge(items: Sequence[Exceptional], answers: Sequence[str]) -> Iterator[Row]:
+    """Which of its two targets each answer is, if any; the paper looks at the group `functions=2`."""
+    yield from empty_answers(answers)
+    for item, answer in zip(items, answers, strict=True):
+        groups = {**item.line.groups, "pair": item.pair}
+        targets = {"original": item.line.target, "exception": item.exception}
+        detail = {"source": item.line.source, **targets, "answer": answer}
+        yield Outcome(item.line.item, "overgeneralisation", answer == item.line.target, groups, detail)
+        yield Outcome(item.line.item, "memorisation", answer == item.exception, groups)
+
+
+def score_overgeneralisation(predictions: Path, gold: Path | None = None) -> Iterator[Row]:
+    """The profile of a log of epochs or, with `gold`, the judgements on the answers of one model.
+
+    `gold` is the `…_exception.src` file, beside which the `…_original` files stand.
+    """
+    yield from answered_exceptions(predictions, gold).rows
+
+
+def answered_exceptions(predictions: Path, gold: Path | None = None) -> Answered:
+    """The same judgements, with the test that they are of."""
+    if gold is None:
+        epochs = read_log(predictions)
+        mark = checksum("profile", *(str(epoch.number) for epoch in epochs))
+        suite = Profile(name_of_answers(predictions, "overgeneralisation"), tuple(epochs), mark)
+        return Answered(suite, profile(epochs))
+    if not stem(gold).endswith("_exception"):
+        raise InputError("expected a file called …_exception.src, with the …_original files beside it", file=gold)
+    items, problems = read_exceptions(gold)
+    refuse(problems, gold)
+    answers = answers_to([item.line.source for item in items], predictions)
+    return Answered(Overgeneralisation.of(ratio_name(stem(gold)), items), judge(items, answers))
+
+
+def profile(epochs: Sequence[Epoch]) -> Iterator[Estimate]:
+    """The course of both shares over the epochs and what the paper reads off it; n is the epochs."""
+    peak = max(epochs, key=lambda epoch: epoch.overgeneralisation)  # the first, where several are highest
+    summary = {
+        "overgeneralisation_peak": peak.overgeneralisation,
+        "peak_epoch": float(peak.number),
+        "memorisation_final": epochs[-1].memorisation,
+        "memorisation_max": max(epoch.memorisation for epoch in epochs),
+    }
+    for check, value in summary.items():
+        yield Estimate(check, "all", value, len(epochs))
+    for epoch in epochs:
+        yield Estimate("overgeneralisation", f"epoch={epoch.number}", epoch.overgeneralisation, 1)
+        yield Estimate("memorisation", f"epoch={epoch.number}", epoch.memorisation, 1)
+
+
+def read_exceptions(source: Path) -> tuple[list[Exceptional], list[Problem]]:
+    """The lines of the `…_exception` and `…_original` files, with their faults."""
+    original = source.with_name(source.name.replace("_exception.src", "_original.src"))
+    lines, problems = read_pair(source)
+    others, more = read_pair(original)
+    by_number = {line.number: line for line in others}
+    problems += more
+    items = []
+    for line in lines:
+        ruled = by_number.get(line.number)
+        if ruled is None or ruled.source != line.source:
+            message = f"{original.name} does not have this source in the same line"
+            problems.append(Problem("error", at(source, line.number), message))
+            continue
+        readings = {pair: meaning(exceptional(line.source, pair)) for pair in exceptions(line.source)}
+        pair = next((pair for pair, reading in readings.items() if reading == line.target), None)
+        if pair is None:
+            known = "; ".join(f"{pair}: {reading}" for pair, reading in readings.items()) or "it has no such pair"
+            message = f"the target {line.target} is no exceptional reading of the source ({known})"
+            problems.append(Problem("error", at(source, line.number), message))
+            continue
+        items.append(Exceptional(ruled, line.target, pair))
+    return items, problems

@@ -1,0 +1,198 @@
+"""Substitutivity: whether a function and its synonym are answered alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from wug.errors import InputError
+from wug.families.pcfgset._ask import Answered, ask, empty_answers
+from wug.families.pcfgset._layout import name_beside, name_of_answers
+from wug.families.pcfgset._lines import Line, at, line_of, read_pair, refuse
+from wug.families.pcfgset._plain import answers_to
+from wug.families.pcfgset._predictions import read_table
+from wug.families.pcfgset.language import TWIN, SourceFault, parse
+from wug.families.sampling import spread
+from wug.files import checksum
+from wug.types import Generator, Notice, Outcome, Problem, Row
+
+DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "consistency": "the two answers are equal, two empty ones included",
+        "consistency_nonempty": "the two answers are equal and not empty",
+        "consistent_correct": "the two answers are equal and right",
+        "consistent_incorrect": "the two answers are equal and wrong",
+        "consistent_incorrect_nonempty": "the two answers are equal, wrong and not empty",
+        "consistency_among_incorrect": "where either answer is wrong: the two are equal",
+        "consistency_among_incorrect_nonempty": "where either answer is wrong: the two are equal and not empty",
+        "accuracy_original": "the answer with the function is right",
+        "accuracy_twin": "the answer with its twin is right",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """A line, and the same with the twin of one function."""
+
+    line: Line
+    twin: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Substitutivity:
+    """Sources beside their twins."""
+
+    name: str
+    pairs: tuple[Twins, ...]
+    checksum: str
+    notices: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    kind: str = "pcfgset"
+    needs: Literal["scorer", "generator"] = "generator"
+
+    @classmethod
+    def of(cls, name: str, pairs: Sequence[Twins], notices: tuple[str, ...] = ()) -> Substitutivity:
+        """The suite of some pairs, with their checksum."""
+        content = (f"{pair.line.source}\t{pair.twin}\t{pair.line.target}" for pair in pairs)
+        return cls(name, tuple(pairs), checksum("substitutivity", *content), notices)
+
+    @property
+    def descriptions(self) -> Mapping[str, str]:
+        """A plain-English reading of each check."""
+        return DESCRIPTIONS
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Which of the tests it is."""
+        return {"test": "substitutivity"}
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def sample(self, items: int) -> Substitutivity:
+        """The same with only so many of its items, spread evenly over it."""
+        if items >= len(self):
+            return self
+        return replace(self, pairs=spread(self.pairs, items), options={**self.options, "limit": str(items)})
+
+    def requests(self) -> Sequence[str]:
+        """Every source, then every twin."""
+        return [pair.line.source for pair in self.pairs] + [pair.twin for pair in self.pairs]
+
+    def run(self, model: Generator) -> Iterator[Row]:
+        """Ask for all sources and twins at once and compare."""
+        yield from map(Notice, self.notices)
+        answers = ask(model, self.requests())
+        yield from judge(self.pairs, answers[: len(self.pairs)], answers[len(self.pairs) :])
+
+
+def judge(pairs: Sequence[Twins], answers: Sequence[str], twins: Sequence[str]) -> Iterator[Row]:
+    """Whether the two answers of each pair are equal, and right.
+
+    The paper counts two empty answers as consistent (`consistency`), the released script does not
+    (`consistency_nonempty`).
+    """
+    yield from empty_answers([*answers, *twins])
+    for pair, first, second in zip(pairs, answers, twins, strict=True):
+        target, equal = pair.line.target, first == second
+        wrong = first != target or second != target
+        said = bool(first)
+        values: dict[str, bool | None] = {
+            "consistency": equal,
+            "consistency_nonempty": equal and said,
+            "consistent_correct": not wrong,
+            "consistent_incorrect": equal and wrong,
+            "consistent_incorrect_nonempty": equal and wrong and said,
+            "consistency_among_incorrect": equal if wrong else None,
+            "consistency_among_incorrect_nonempty": equal and said if wrong else None,
+            "accuracy_original": first == target,
+            "accuracy_twin": second == target,
+        }
+        groups = {**pair.line.groups, "function": pair.function}
+        detail = {"source": pair.line.source, "twin": pair.twin, "target": target, "answer": first}
+        for check, value in values.items():
+            shown = {**detail, "twin_answer": second} if check == "consistency" else {}
+            yield Outcome(pair.line.item, check, value, groups, shown)
+
+
+def score_substitutivity(predictions: Path, twin: Path, gold: Path | None = None) -> Iterator[Row]:
+    """The judgements on two files of predictions that belong together row by row.
+
+    Plain answers need `gold`, the `test.src` file beside which `test.tgt` and `test_twin.src` stand.
+    """
+    yield from answered_twins(predictions, twin, gold).rows
+
+
+def answered_twins(predictions: Path, twin: Path, gold: Path | None = None) -> Answered:
+    """The same judgements, with the test that they are of."""
+    if gold is not None:
+        pairs, problems = read_twins(gold)
+        refuse(problems, gold)
+        first = answers_to([pair.line.source for pair in pairs], predictions)
+        second = answers_to([pair.twin for pair in pairs], twin)
+        suite = Substitutivity.of(name_beside(gold, twinned=True), pairs)
+        return Answered(suite, judge(pairs, first, second))
+    rows, twins = read_table(predictions), read_table(twin)
+    if len(rows) != len(twins):
+        message = f"{len(twins):,} rows beside {len(rows):,} in {predictions.name}"
+        raise InputError(message, file=twin, place=f"line {min(len(rows), len(twins)) + 2}")
+    pairs = []
+    for row, other in zip(rows, twins, strict=True):
+        pair = _pair(row.source, row.target, other.source, row.number - 1)
+        if isinstance(pair, str):
+            raise InputError(pair, file=twin, place=f"line {other.number}")
+        pairs.append(pair)
+    suite = Substitutivity.of(name_of_answers(predictions, "substitutivity"), pairs)
+    return Answered(suite, judge(pairs, [row.prediction for row in rows], [row.prediction for row in twins]))
+
+
+def read_twins(source: Path) -> tuple[list[Twins], list[Problem]]:
+    """The pairs of `test.src` and `test_twin.src`, with the faults of both and of their targets."""
+    name = source.name.removesuffix(".gz").removesuffix(".src")
+    beside = [source.with_name(f"{name}_twin.src"), source.with_name(f"{name}_twin.src.gz")]
+    twin = next((path for path in beside if path.exists()), beside[0])
+    lines, problems = read_pair(source)
+    others, more = read_pair(twin)
+    problems += more
+    pairs = []
+    by_number = {line.number: line for line in others}
+    for line in lines:
+        other = by_number.pop(line.number, None)
+        if other is None:
+            if not more:
+                problems.append(Problem("error", at(source, line.number), f"{twin.name} has no such line"))
+            continue
+        found = _pair(line.source, line.target, other.source, line.number)
+        if isinstance(found, str):
+            problems.append(Problem("error", at(twin, other.number), found))
+            continue
+        if other.target != line.target:
+            message = f"the target is {other.target}, that of the source {line.target}"
+            problems.append(Problem("error", at(twin, other.number), message))
+        if found.function in found.twin.split():
+            message = f"{found.function!r} is its twin in some places only"
+            problems.append(Problem("warning", at(twin, other.number), message))
+        pairs.append(found)
+    for number in by_number if not problems else ():
+        problems.append(Problem("error", at(twin, number), f"{source.name} has no such line"))
+    return pairs, problems
+
+
+def _pair(source: str, target: str | None, twin: str, number: int) -> Twins | str:
+    """A source with its twin, or what keeps them from being that."""
+    replaced = {word for word in twin.split() if word.endswith(TWIN)}
+    if " ".join(word.removesuffix(TWIN) for word in twin.split()) != source:
+        return f"this is not the twin of its source\n    source {source}\n    twin   {twin}"
+    if len(replaced) != 1:
+        return f"{len(replaced)} functions have twins here, and it must be one: {twin}"
+    try:
+        found = parse(source)
+        line = line_of(found, " ".join(found.meaning()) if target is None else target, number)
+    except SourceFault as fault:
+        return str(fault.args[0])
+    return Twins(line, twin, replaced.pop().removesuffix(TWIN))

@@ -1,0 +1,1 @@
+"""New PCFG SET material: the sets of every test, drawn like the published ones."""

@@ -1,0 +1,106 @@
+"""What a set of PCFG SET sources is like: its depths, lengths and functions, beside another set's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from wug.families.pcfgset.language import Expression, arity, parse
+
+Counts: TypeAlias = Mapping[int | str, int]
+
+FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        "depths": "functions on the longest way from the whole to a string",
+        "lengths": "words of a line, commas included",
+        "functions": "functions of a line",
+        "words": "occurrences of each function",
+        "nesting": "a function of one or two arguments, and that of an argument",
+        "pairs": "a function, and that of its first argument or, after a comma, of its second",
+        "strings": "symbols of each plain string",
+    }
+)
+"""What is counted, and a reading of each."""
+
+_KINDS: Mapping[int | None, str] = MappingProxyType({1: "unary", 2: "binary"})
+_MOST = 100
+"""Values that a report lists; of more it gives the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts over the lines of a set."""
+
+    lines: int
+    counts: Mapping[str, Counts]
+    """For each of FIELDS how often each value occurs, sorted by value."""
+
+
+def statistics(sources: Iterable[str]) -> Statistics:
+    """The counts over a set of sources."""
+    lines = 0
+    counts: dict[str, Counter[int | str]] = {field: Counter() for field in FIELDS}
+    for source in sources:
+        expression = parse(source)
+        lines += 1
+        counts["depths"][expression.depth] += 1
+        counts["lengths"][expression.length] += 1
+        counts["functions"][expression.functions] += 1
+        counts["words"].update(step.function for step in expression.steps)
+        for pair in argument_pairs(expression):
+            counts["pairs"][pair] += 1
+            counts["nesting"][" ".join(_KINDS[arity(word)] for word in pair.split() if word != ",")] += 1
+        counts["strings"].update(len(string) for string in expression.strings)
+    return Statistics(lines, {field: {key: found[key] for key in _in_order(found)} for field, found in counts.items()})
+
+
+def argument_pairs(expression: Expression) -> Iterator[str]:
+    """Every function with that of its argument: `append copy`, and `append , copy` where copy is in the second."""
+    for step in expression.steps:
+        for place, part in enumerate(step.arguments):
+            if isinstance(part, int):
+                yield f"{step.function}{' ,' * place} {expression.steps[part].function}"
+
+
+def distances(found: Statistics, wanted: Statistics) -> dict[str, float]:
+    """The total variation distance of each of FIELDS: 0 for the same shares, 1 for nothing in common."""
+    return {field: total_variation(found.counts[field], wanted.counts[field]) for field in FIELDS}
+
+
+def total_variation(a: Counts, b: Counts) -> float:
+    """Half the sum of the differences between two sets of shares; 1 where only one of them is empty."""
+    all_a, all_b = sum(a.values()), sum(b.values())
+    if not all_a or not all_b:
+        return float(all_a != all_b)
+    return sum(abs(a.get(key, 0) / all_a - b.get(key, 0) / all_b) for key in {*a, *b}) / 2
+
+
+def report(found: Statistics, wanted: Statistics | None = None) -> str:
+    """The statistics as text: count and share of each value and, where given, the other set's share."""
+    away = distances(found, wanted) if wanted else {}
+    out = [f"{found.lines:,} lines" + (f" beside {wanted.lines:,}" if wanted else "")]
+    for field, reading in FIELDS.items():
+        distance = f": {away[field]:.2%} away (total variation)" if field in away else ""
+        out += ["", f"{field}, {reading}{distance}"]
+        rows = _rows(found.counts[field], wanted.counts[field] if wanted else None)
+        out += rows if len(rows) <= _MOST else [f"  {len(rows)} different ones, not listed"]
+    return "\n".join(out)
+
+
+def _rows(counts: Counts, beside: Counts | None) -> list[str]:
+    total = max(1, sum(counts.values()))
+    rows = []
+    for key in _in_order({**counts, **(beside or {})}):
+        n = counts.get(key, 0)
+        row = f"  {key!s:>16} {n:>9,} {n / total:>8.2%}"
+        if beside is not None:
+            row += f" {beside.get(key, 0) / max(1, sum(beside.values())):>8.2%}"
+        rows.append(row)
+    return rows
+
+
+def _in_order(counts: Counts) -> list[int | str]:
+    return sorted(counts, key=lambda key: (isinstance(key, str), key if isinstance(key, int) else 0, str(key)))

@@ -1,0 +1,83 @@
+"""SyntaxGym suites: is this region more surprising here than there?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from wug.errors import InputError
+from wug.families.syntaxgym._evaluated import EvaluatedSuite, read_evaluated, score_evaluated
+from wug.families.syntaxgym._files import COLUMNS, header, is_table, plain_name
+from wug.families.syntaxgym._options import OPTIONS, Choices, choices
+from wug.families.syntaxgym._read import inspect, read_suite
+from wug.families.syntaxgym._schema import schema
+from wug.families.syntaxgym._suite import SyntaxGymSuite
+from wug.families.syntaxgym._write import (
+    evaluated_json,
+    json_text,
+    left_out_of_csv,
+    results_tsv,
+    surprisals_tsv,
+    to_csv,
+    to_json,
+    tsv_text,
+    with_results,
+)
+from wug.files import write_text
+from wug.types import Problem
+
+__all__ = [
+    "OPTIONS",
+    "EvaluatedSuite",
+    "SyntaxGymSuite",
+    "check",
+    "convert",
+    "evaluated_json",
+    "json_text",
+    "read",
+    "read_evaluated",
+    "recognises",
+    "results_tsv",
+    "schema",
+    "score_evaluated",
+    "surprisals_tsv",
+    "to_csv",
+    "to_json",
+    "tsv_text",
+    "with_results",
+]
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether the file is a JSON file, or a table with the columns of a suite."""
+    if path.is_dir():
+        return False
+    if is_table(path):
+        return set(COLUMNS) <= {name.strip() for name in header(head)}
+    return plain_name(path).endswith(".json")
+
+
+def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
+    """The suite in a .json or .csv file, as a list of one."""
+    return [read_suite(path, choices(options))]
+
+
+def check(path: Path) -> list[Problem]:
+    """Every fault and oddity of a suite file, faults first."""
+    try:
+        return inspect(path, Choices()).faults.problems()
+    except InputError as error:
+        return [Problem("error", error.place or "", error.message)]
+
+
+def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]:
+    """Write a suite in the form that the target's name asks for (.json, .csv, .tsv); what got lost, in words."""
+    suite = read_suite(source, choices(options))
+    kind = target.suffix.lower()
+    if kind == ".json":
+        write_text(target, json_text(to_json(suite)))
+        return ["a table has no predictions: the list is empty"] if is_table(source) else []
+    if kind in (".csv", ".tsv"):
+        write_text(target, to_csv(suite, "\t" if kind == ".tsv" else ","))
+        return left_out_of_csv(suite)
+    raise InputError(f"a suite can be written as .json, .csv or .tsv, not as {kind or 'a file without an ending'!r}")

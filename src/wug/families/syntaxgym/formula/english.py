@@ -1,0 +1,354 @@
+"""A prediction as an English sentence that a linguist would write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from wug.families.syntaxgym.formula.tree import (
+    WHOLE,
+    Arithmetic,
+    Atom,
+    Call,
+    Comparison,
+    Logic,
+    Node,
+    Not,
+    Number,
+    Signed,
+    is_truth,
+)
+
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
+_AMOUNT = {
+    ">": "more than {}",
+    ">=": "at least {}",
+    "<": "less than {}",
+    "<=": "at most {}",
+    "=": "about {}",
+    "==": "exactly {}",
+    "!=": "anything but exactly {}",
+}
+_RELATION = {
+    ">": "greater than {}",
+    ">=": "at least {}",
+    "<": "less than {}",
+    "<=": "at most {}",
+    "=": "about equal to {}",
+    "==": "exactly equal to {}",
+    "!=": "different from {}",
+}
+_SURPRISING = {
+    ">": ("more surprising", "than"),
+    ">=": ("at least as surprising", "as"),
+    "<": ("less surprising", "than"),
+    "<=": ("at most as surprising", "as"),
+    "=": ("about as surprising", "as"),
+    "==": ("exactly as surprising", "as"),
+    "!=": ("not exactly as surprising", "as"),
+}
+_MUCH = {
+    ">": ("more", "than"),
+    ">=": ("at least as much", "as"),
+    "<": ("less", "than"),
+    "<=": ("at most as much", "as"),
+    "=": ("about as much", "as"),
+    "==": ("exactly as much", "as"),
+    "!=": ("not exactly as much", "as"),
+}
+_DENIED = {
+    "is": "is not",
+    "are": "are not",
+    "rises": "does not rise",
+    "differs": "does not differ",
+    "add up": "do not add up",
+}
+_FUNCTIONS = {
+    "min": "the smallest of {}",
+    "max": "the largest of {}",
+    "mean": "the mean of {}",
+    "sum": "the sum of {}",
+    "abs": "the absolute value of {}",
+    "sqrt": "the square root of {}",
+    "log": "the natural logarithm of {}",
+    "exp": "e to the power of {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """Subject, verb and the rest, so that a second clause can leave out what it shares with the first."""
+
+    subject: str
+    verb: str
+    rest: str
+    topic: str = ""
+    """The regions spoken of, where the clause may be shortened after another about the same."""
+    pronoun: str = ""
+    """What the subject becomes then."""
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.verb} {self.rest}"
+
+    def denied(self) -> _Clause:
+        return replace(self, verb=_DENIED[self.verb])
+
+    def after(self, other: _Clause | None) -> str:
+        """The clause without its subject, or with a pronoun, where the one before it has the same."""
+        if not other or not self.topic or self.topic != other.topic:
+            return str(self)
+        if (other.subject, other.verb) == (self.subject, self.verb):
+            return f"{self.verb} {self.rest}" if self.pronoun else self.rest
+        return f"{self.pronoun or self.subject} {self.verb} {self.rest}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The summed surprisal of some regions in one condition."""
+
+    regions: tuple[int | str, ...]
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Rise:
+    """How much more surprising the same regions are in one condition than in another."""
+
+    regions: tuple[int | str, ...]
+    condition: str
+    other: str
+
+
+def sentence(node: Node, regions: Mapping[int, str]) -> str:
+    """What a truth value says, without a capital or a full stop."""
+    return _Reader(regions).truth(node)
+
+
+class _Reader:
+    def __init__(self, regions: Mapping[int, str]) -> None:
+        self.names = regions
+
+    # Truth values
+
+    def truth(self, node: Node) -> str:
+        match node:
+            case Logic():
+                return self.joined(node)
+            case Not():
+                return self.denied(node.operand)
+            case Comparison() if is_truth(node.left):
+                joint = "exactly when" if node.operator != "!=" else "exactly when it is not the case that"
+                return f"{self.inner(node.left)} {joint} {self.inner(node.right)}"
+            case Comparison():
+                return str(self.clause(node))
+            case _:
+                raise AssertionError("a number is no sentence")
+
+    def joined(self, node: Logic) -> str:
+        said: list[str] = []
+        before: _Clause | None = None
+        for part in node.parts:
+            clause = self.simple(part)
+            said.append(clause.after(before) if clause else self.inner(part))
+            before = clause
+        word = "and" if node.operator == "&" else "or"
+        listed = f"{', '.join(said[:-1])}, {word} {said[-1]}"
+        return f"either {listed}" if word == "or" else listed
+
+    def simple(self, node: Node) -> _Clause | None:
+        """The clause of a plain comparison or of its denial."""
+        if isinstance(node, Comparison) and not is_truth(node.left):
+            return self.clause(node)
+        if isinstance(node, Not) and isinstance(node.operand, Comparison) and not is_truth(node.operand.left):
+            if node.operand.operator == "!=":
+                return self.clause(replace(node.operand, operator="=="))
+            return self.clause(node.operand).denied()
+        return None
+
+    def denied(self, node: Node) -> str:
+        if clause := self.simple(Not(node)):
+            return str(clause)
+        return f"it is not the case that {self.inner(node)}"
+
+    def inner(self, node: Node) -> str:
+        """A truth value inside another: bracketed where it is itself made of several."""
+        compound = isinstance(node, Logic) or (isinstance(node, Comparison) and is_truth(node.left))
+        return f"({self.truth(node)})" if compound else self.truth(node)
+
+    # Comparisons
+
+    def clause(self, node: Comparison) -> _Clause:
+        left, operator, right = _balanced(node)
+        if isinstance(right, Number):
+            return self.with_number(left, operator, right)
+        here, there = _place(left), _place(right)
+        if here and there:
+            return self.places(here, operator, there)
+        rise, fall = _rise(left), _rise(right)
+        if rise and fall:
+            return self.rises(rise, operator, fall)
+        return _Clause(self.number(left), "is", _RELATION[operator].format(self.number(right)))
+
+    def places(self, here: _Place, operator: str, there: _Place) -> _Clause:
+        degree, link = _SURPRISING[operator]
+        verb = "are" if len(here.regions) > 1 else "is"
+        if here.regions == there.regions:
+            rest = f"{degree} in {here.condition} {link} in {there.condition}"
+            return _Clause(self.regions(here.regions, together=True), verb, rest, self.regions(here.regions))
+        other = self.regions(there.regions, together=True)
+        if here.condition == there.condition:
+            subject = f"in {here.condition}, {self.regions(here.regions, together=True)}"
+            return _Clause(subject, verb, f"{degree} {link} {other}")
+        subject = f"{self.regions(here.regions, together=True)} in {here.condition}"
+        return _Clause(subject, verb, f"{degree} {link} {other} in {there.condition}")
+
+    def rises(self, rise: _Rise, operator: str, fall: _Rise) -> _Clause:
+        much, link = _MUCH[operator]
+        step, other = f"from {rise.other} to {rise.condition}", f"from {fall.other} to {fall.condition}"
+        topic = self.regions(rise.regions)
+        if rise.regions != fall.regions:
+            other = f"that of {self.regions(fall.regions)} does {other}"
+        pronoun = "its surprisal" if len(rise.regions) == 1 else "their surprisal"
+        return _Clause(f"the surprisal of {topic}", "rises", f"{much} {step} {link} {other}", topic, pronoun)
+
+    def with_number(self, left: Node, operator: str, right: Number) -> _Clause:
+        number = _bits(right.value) if _is_surprisal(left) else _figure(right.value)
+        amount = _AMOUNT[operator].format(number)
+        rise = _rise(left)
+        if rise and operator in (">", ">=") and right.value > 0:
+            subject = self.regions(rise.regions, together=True)
+            verb = "are" if len(rise.regions) > 1 else "is"
+            rest = f"{amount} more surprising in {rise.condition} than in {rise.other}"
+            return _Clause(subject, verb, rest, self.regions(rise.regions))
+        if isinstance(left, Call) and left.function == "abs" and (gap := _rise(left.arguments[0])):
+            topic = self.regions(gap.regions)
+            rest = f"between {gap.condition} and {gap.other} by {amount}"
+            pronoun = "its surprisal" if len(gap.regions) == 1 else "their surprisal"
+            return _Clause(f"the surprisal of {topic}", "differs", rest, topic, pronoun)
+        terms = _terms(left)
+        if len(terms) > 1 and all(map(_rise, terms)):
+            return _Clause(_listed([self.number(term) for term in terms]), "add up", f"to {amount}")
+        return _Clause(self.number(left), "is", _RELATION[operator].format(number))
+
+    # Numbers
+
+    def number(self, node: Node) -> str:
+        if place := _place(node):
+            many = "summed " if len(place.regions) > 1 else ""
+            return f"the {many}surprisal of {self.regions(place.regions)} in {place.condition}"
+        if rise := _rise(node):
+            return f"the rise in surprisal of {self.regions(rise.regions)} from {rise.other} to {rise.condition}"
+        match node:
+            case Number():
+                return _figure(node.value)
+            case Signed():
+                return f"minus {self.part(node.operand)}" if node.sign == "-" else self.number(node.operand)
+            case Call():
+                return self.call(node)
+            case Arithmetic():
+                if node.operator == "+":
+                    return f"the sum of {_listed([self.part(term) for term in _terms(node)])}"
+                word = {"-": "minus", "*": "times", "/": "divided by"}[node.operator]
+                return f"{self.part(node.left)} {word} {self.part(node.right)}"
+            case _:
+                raise AssertionError("a truth value is no number")
+
+    def part(self, node: Node) -> str:
+        """A number inside another: bracketed where it is not one thing."""
+        return self.number(node) if isinstance(node, Number | Atom) else f"({self.number(node)})"
+
+    def call(self, node: Call) -> str:
+        if node.function == "round":
+            value = self.part(node.arguments[0])
+            places = node.arguments[1] if len(node.arguments) > 1 else None
+            if isinstance(places, Number) and places.value:
+                return f"{value} rounded to {_figure(places.value)} decimal place{'s' if places.value != 1 else ''}"
+            return f"{value} rounded"
+        return _FUNCTIONS[node.function].format(_listed([self.part(argument) for argument in node.arguments]))
+
+    def regions(self, numbers: Sequence[int | str], *, together: bool = False) -> str:
+        if len(numbers) == 1:
+            return self.region(numbers[0])
+        if WHOLE in numbers:
+            listed = _listed([self.region(number) for number in numbers])
+        else:
+            listed = f"regions {_listed([self.region(number).removeprefix('region ') for number in numbers])}"
+        return f"{listed} together" if together else listed
+
+    def region(self, region: int | str) -> str:
+        if region == WHOLE:
+            return "the whole sentence"
+        if isinstance(region, str):
+            return f"region {region}"
+        name = self.names.get(region, "")
+        return f"region {region} ({name})" if name else f"region {region}"
+
+
+def _balanced(node: Comparison) -> tuple[Node, str, Node]:
+    """The comparison with a number on the right, and a difference compared with 0 taken apart."""
+    left, operator, right = node.left, node.operator, node.right
+    if isinstance(left, Number) and not isinstance(right, Number):
+        left, operator, right = right, _FLIPPED[operator], left
+    zero = isinstance(right, Number) and right.value == 0
+    # Not for `=`: its tolerance depends on the right side.
+    if zero and operator != "=" and isinstance(left, Arithmetic) and left.operator == "-":
+        return left.left, operator, left.right
+    return left, operator, right
+
+
+def _terms(node: Node) -> list[Node]:
+    """The summands of a sum."""
+    if isinstance(node, Arithmetic) and node.operator == "+":
+        return [*_terms(node.left), *_terms(node.right)]
+    return [node]
+
+
+def _place(node: Node) -> _Place | None:
+    """What a region, or a sum of regions of one condition, stands for."""
+    terms = _terms(node)
+    atoms = [term for term in terms if isinstance(term, Atom)]
+    if len(atoms) != len(terms) or len({atom.condition for atom in atoms}) != 1:
+        return None
+    return _Place(tuple(atom.region for atom in atoms), atoms[0].condition)
+
+
+def _rise(node: Node) -> _Rise | None:
+    """What a difference between two conditions of the same regions stands for."""
+    if not (isinstance(node, Arithmetic) and node.operator == "-"):
+        return None
+    here, there = _place(node.left), _place(node.right)
+    if not here or not there or here.regions != there.regions:
+        return None
+    return _Rise(here.regions, here.condition, there.condition)
+
+
+def _is_surprisal(node: Node) -> bool:
+    """Whether a number is measured in bits: a sum or a share of surprisals is, a ratio of them is not."""
+    match node:
+        case Atom():
+            return True
+        case Signed():
+            return _is_surprisal(node.operand)
+        case Call():
+            return node.function not in ("sqrt", "log", "exp") and any(map(_is_surprisal, node.arguments))
+        case Arithmetic():
+            left, right = _is_surprisal(node.left), _is_surprisal(node.right)
+            if node.operator == "*":
+                return left != right
+            return left and not right if node.operator == "/" else left or right
+        case _:
+            return False
+
+
+def _listed(parts: Sequence[str]) -> str:
+    if len(parts) < 3:
+        return " and ".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _figure(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def _bits(value: float) -> str:
+    return f"{_figure(value)} bit{'s' if value != 1 else ''}"

@@ -1,0 +1,317 @@
+"""Reading a prediction: a tokenizer and a Pratt parser; every fault has its columns."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wug.errors import FormulaError, suggestion
+from wug.families.syntaxgym.formula.tree import (
+    Arithmetic,
+    Atom,
+    Call,
+    Comparison,
+    Logic,
+    Node,
+    Not,
+    Number,
+    Signed,
+    is_truth,
+)
+
+FUNCTIONS: dict[str, tuple[int, int | None]] = {
+    "abs": (1, 1),
+    "min": (1, None),
+    "max": (1, None),
+    "mean": (1, None),
+    "sum": (1, None),
+    "sqrt": (1, 1),
+    "log": (1, 1),
+    "exp": (1, 1),
+    "round": (1, 2),
+}
+"""Name → fewest and most arguments."""
+
+DEEPEST = 40
+"""Brackets and signs inside each other; also keeps the recursion far from Python's limit."""
+LONGEST = 200
+"""Operators in one prediction, for the same reason."""
+
+_CLOSES = {"(": ")", "[": "]"}
+_COMPARISONS = ("<", "<=", ">", ">=", "=", "==", "!=")
+_LOGIC, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN = 10, 20, 30, 40, 50, 60
+_POWER = {"&": _LOGIC, "|": _LOGIC, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT} | dict.fromkeys(
+    _COMPARISONS, _COMPARE
+)
+_WORDS = {"and": "&", "or": "|", "not": "not"}
+_SPACE = re.compile(r"\s+")
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WORD = re.compile(r"[^\W\d]\w*")
+_SIGN_TOKEN = re.compile(r"<=|>=|==|!=|[-+~*/<>=&|,()\[\]]")
+_ATOM_REGION = re.compile(r"\(([^()\[\];%]*);\s*")
+_ATOM_CONDITION = re.compile(r"%([^%;]*)%\s*")
+_ATOM_WITH_COMMA = re.compile(r"\([^()\[\];%,]*(,)\s*%")
+_REMEDY = {
+    "!": "Write ~ or not",
+    "{": "Group with ( ) or [ ]",
+    "}": "Group with ( ) or [ ]",
+    "≤": "Write <=",
+    "≥": "Write >=",
+    "≠": "Write !=",
+    "−": "Write -",
+    "×": "Write *",
+    "¬": "Write ~ or not",
+    "%": "A condition stands in % signs after a region and a semicolon: (1;%name%)",
+    ";": "A semicolon stands between a region and its condition: (1;%name%)",
+    "^": "There is no power operator; multiply instead",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    """`number`, `word`, `atom`, `end`, or the sign itself."""
+    start: int
+    end: int
+    value: Node | str | None = None
+
+
+def parse(source: str) -> Node:
+    """The tree of a prediction, or FormulaError with the columns of the fault."""
+    return _Parser(source).prediction()
+
+
+def _tokens(source: str) -> list[_Token]:
+    tokens = []
+    place = 0
+    while place < len(source):
+        if space := _SPACE.match(source, place):
+            place = space.end()
+            continue
+        token = _token(source, place)
+        tokens.append(token)
+        place = token.end
+    return [*tokens, _Token("end", len(source), len(source))]
+
+
+def _token(source: str, place: int) -> _Token:
+    if source[place] == "(":
+        if region := _ATOM_REGION.match(source, place):
+            return _atom(source, place, region)
+        if comma := _ATOM_WITH_COMMA.match(source, place):
+            raise FormulaError(
+                "a region and its condition are separated by a semicolon, as in (1;%name%)", source, *comma.span(1)
+            )
+    if number := _NUMBER.match(source, place):
+        value = float(number.group())
+        if math.isinf(value):
+            raise FormulaError("this number is too large", source, *number.span())
+        return _Token("number", *number.span(), Number(value, *number.span()))
+    if word := _WORD.match(source, place):
+        return _Token(_WORDS.get(word.group().lower(), "word"), *word.span(), word.group())
+    if sign := _SIGN_TOKEN.match(source, place):
+        return _Token(sign.group(), *sign.span())
+    character = source[place]
+    plain = unicodedata.normalize("NFKC", character)
+    remedy = _REMEDY.get(character) or (f"Did you mean {plain!r}?" if plain != character else "")
+    raise FormulaError(f"unexpected {character!r}. {remedy}".rstrip(". "), source, place, place + 1)
+
+
+def _atom(source: str, place: int, region: re.Match[str]) -> _Token:
+    name = region.group(1).strip()
+    if not name:
+        raise FormulaError("no region before the semicolon: write (1;%name%)", source, place, region.end())
+    condition = _ATOM_CONDITION.match(source, region.end())
+    if condition is None:
+        stop = source.find(")", region.end())
+        end = len(source) if stop < 0 else stop
+        raise FormulaError(
+            "a condition stands between two % signs, as in (1;%name%)", source, region.end(), max(end, region.end() + 1)
+        )
+    columns = (region.end(), region.end() + len(condition.group(1)) + 2)
+    if not condition.group(1).strip():
+        raise FormulaError("the condition has no name: write (1;%name%)", source, *columns)
+    if source[condition.end() : condition.end() + 1] != ")":
+        raise FormulaError("a ) is missing after this", source, place, columns[1])
+    end = condition.end() + 1
+    first = region.start(1) + len(region.group(1)) - len(region.group(1).lstrip())
+    known = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else name
+    label = condition.group(1).strip()
+    return _Token("atom", place, end, Atom(known, label, place, end, (first, first + len(name)), columns))
+
+
+class _Parser:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tokens = _tokens(source)
+        self.next = 0
+        self.depth = 0
+        operators = [token for token in self.tokens if token.kind in _POWER]
+        if len(operators) > LONGEST:
+            raise self.fault(
+                f"a prediction has at most {LONGEST} operators, this one has {len(operators)}", operators[LONGEST]
+            )
+
+    def prediction(self) -> Node:
+        if len(self.tokens) == 1:
+            raise FormulaError("the prediction is empty", self.source, 0, 1)
+        node = self.expression(0)
+        rest = self.peek()
+        if rest.kind in (")", "]"):
+            raise self.fault(f"this {rest.kind} closes nothing", rest)
+        if rest.kind != "end":
+            raise self.fault("an operator is missing before this", rest)
+        if not is_truth(node):
+            raise self.fault("a prediction is a comparison, and this is a number. Compare it, as in … > 0", node)
+        return node
+
+    def peek(self) -> _Token:
+        return self.tokens[self.next]
+
+    def take(self) -> _Token:
+        self.next += 1
+        return self.tokens[self.next - 1]
+
+    def fault(self, message: str, at: _Token | Node) -> FormulaError:
+        return FormulaError(message, self.source, at.start, at.end)
+
+    def expression(self, power: int) -> Node:
+        left = self.prefix()
+        while (operator := self.peek()).kind in _POWER and _POWER[operator.kind] > power:
+            self.take()
+            left = self.join(left, operator)
+        return left
+
+    def join(self, left: Node, operator: _Token) -> Node:
+        kind = operator.kind
+        if operator.end - operator.start == 1 and self.peek().kind == kind and kind in ("&", "|"):
+            raise self.fault(f"write {kind} once", self.peek())
+        right = self.expression(_POWER[kind])
+        span = (left.start, right.end)
+        if kind in ("&", "|"):
+            return self.logic(left, operator, right)
+        if kind in _COMPARISONS:
+            self.comparable(left, operator, right)
+            self.unchained()
+            return Comparison(kind, left, right, *span)
+        self.number(left, f"{kind} takes numbers")
+        self.number(right, f"{kind} takes numbers")
+        return Arithmetic(kind, left, right, *span)
+
+    def logic(self, left: Node, operator: _Token, right: Node) -> Node:
+        kind = operator.kind
+        self.truth(left, f"{kind} joins comparisons")
+        self.truth(right, f"{kind} joins comparisons")
+        following = self.peek()
+        if following.kind in ("&", "|") and following.kind != kind:
+            raise self.fault("& and | are mixed here: say with brackets which belongs together", following)
+        parts: tuple[Node, ...] = ()
+        for side in (left, right):
+            parts += side.parts if isinstance(side, Logic) and side.operator == kind else (side,)
+        return Logic(kind, parts, left.start, right.end)
+
+    def comparable(self, left: Node, operator: _Token, right: Node) -> None:
+        if is_truth(left) == is_truth(right) and (not is_truth(left) or operator.kind in ("=", "==", "!=")):
+            return
+        odd = left if is_truth(left) else right
+        raise self.fault(f"{operator.kind} compares numbers, and this is true or false", odd)
+
+    def unchained(self) -> None:
+        following = self.peek()
+        if following.kind in _COMPARISONS:
+            raise self.fault("comparisons cannot be chained: join two of them with &", following)
+
+    def prefix(self) -> Node:
+        token = self.take()
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.fault(f"nested more than {DEEPEST} deep", token)
+        node = self.operand(token)
+        self.depth -= 1
+        return node
+
+    def operand(self, token: _Token) -> Node:
+        if isinstance(token.value, Number | Atom):
+            return token.value
+        if token.kind in ("-", "+"):
+            inner = self.expression(_SIGN)
+            self.number(inner, f"{token.kind} takes a number")
+            return Signed(token.kind, inner, token.start, inner.end)
+        if token.kind in ("~", "not"):
+            inner = self.expression(_SIGN if token.kind == "~" else _NOT)
+            self.truth(inner, f"{token.kind} denies a comparison (in brackets)")
+            return Not(inner, token.start, inner.end)
+        if token.kind in _CLOSES:
+            return self.closed(token, lambda: self.expression(0))
+        if token.kind == "word":
+            return self.call(token)
+        before = self.tokens[self.next - 2] if self.next > 1 else None
+        if token.kind == "end":
+            assert before is not None  # an empty prediction never comes here
+            raise self.fault("something is missing after this", before)
+        if token.kind in (")", "]"):
+            raise self.fault(f"something is missing before this {token.kind}", token)
+        raise self.fault("a region, a number or a bracket is missing before this", token)
+
+    def closed(self, opening: _Token, read: Callable[[], Node]) -> Node:
+        node = read()
+        closing = self.peek()
+        if closing.kind == "end":
+            raise self.fault(f"this {opening.kind} is never closed", opening)
+        if closing.kind in (")", "]"):
+            if closing.kind != _CLOSES[opening.kind]:
+                raise self.fault(f"a {opening.kind} is closed by {_CLOSES[opening.kind]}, not by this", closing)
+            self.take()
+            return node
+        raise self.fault("an operator is missing before this", closing)
+
+    def call(self, name: _Token) -> Node:
+        word = str(name.value)
+        opening = self.peek()
+        if word not in FUNCTIONS or opening.kind not in _CLOSES:
+            what = "function" if opening.kind in _CLOSES else "word"
+            message = f"unknown {what} {word!r}.{suggestion(word, FUNCTIONS)}"
+            if word in FUNCTIONS:
+                message = f"{word} is a function: write {word}(…)"
+            raise self.fault(message, name)
+        self.take()
+        arguments: list[Node] = []
+
+        def read() -> Node:
+            arguments.append(self.expression(0))
+            while self.peek().kind == ",":
+                self.take()
+                arguments.append(self.expression(0))
+            return arguments[-1]
+
+        self.closed(opening, read)
+        end = self.tokens[self.next - 1].end
+        fewest, most = FUNCTIONS[word]
+        for argument in arguments:
+            self.number(argument, f"{word} takes numbers")
+        if most is not None and len(arguments) > most:
+            wanted = f"{fewest}" if fewest == most else f"{fewest} or {most}"
+            raise FormulaError(
+                f"{word} takes {wanted} value{'s' if most > 1 else ''}, not {len(arguments)}",
+                self.source,
+                name.start,
+                end,
+            )
+        if word == "round" and len(arguments) == 2:
+            self.places(arguments[1])
+        return Call(word, tuple(arguments), name.start, end)
+
+    def places(self, node: Node) -> None:
+        if not (isinstance(node, Number) and node.value.is_integer() and node.value <= 15):
+            raise self.fault("the second value of round is a number of decimal places, 0 to 15", node)
+
+    def number(self, node: Node, why: str) -> None:
+        if is_truth(node):
+            raise self.fault(f"{why}, and this is true or false", node)
+
+    def truth(self, node: Node, why: str) -> None:
+        if not is_truth(node):
+            raise self.fault(f"{why}, and this is a number", node)

@@ -1,1 +1,0 @@
-"""New test material: seeded generators, one module a kind."""

@@ -1,0 +1,151 @@
+"""LSTMs with attention that turn text into text, as `wug train` makes them: `attention_lstm:folder`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from wug.errors import MissingExtra, ModelError
+from wug.files import user_path
+from wug.models import _asking
+from wug.models._asking import Written
+from wug.models._fingerprint import unchanged
+from wug.models._settings import choice, whole
+from wug.models._spec import ModelSpec
+from wug.models._weights import pick_device
+from wug.models._words import Vocabulary
+from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, source_numbers
+from wug.models.lstm.folder import WEIGHTS, fingerprint
+from wug.types import Answer
+
+ANSWERS = "text"
+OPTIONS: Mapping[str, str] = {
+    "max_length": "words of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
+    "dtype": "float32 (default), float64, bfloat16 or float16",
+    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
+    "batch": "words computed at a time, room for answers included; by default what is moderate for the device",
+}
+DTYPES = ("float32", "float64", "bfloat16", "float16")
+GLANCE = 8
+"""Words after which answers that have ended leave the batch: to look more often would keep a GPU waiting."""
+
+log = logging.getLogger("wug")
+
+
+class AttentionLSTMModel:
+    """An LSTM with attention that turns sources into answers."""
+
+    __slots__ = ("_bound", "_model", "_tokens", "_vocabulary", "chunk", "id", "options")
+
+    def __init__(self, name: str, model: Any, vocabulary: Vocabulary, options: Mapping[str, str]) -> None:
+        self._model, self._vocabulary = model, vocabulary
+        self._bound = whole(options, "max_length")
+        on_gpu = model.output.bias.device.type == "cuda"
+        self._tokens = whole(options, "batch") or (1 << 18 if on_gpu else 1 << 14)
+        self.id = name
+        self.options: Mapping[str, str] = {
+            "dtype": str(model.output.bias.dtype).removeprefix("torch."),
+            "beams": "1",
+            "max_length": str(self._bound or "auto"),
+        }
+        self.chunk = 16384 if on_gpu else 512
+
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
+        """One answer for each source, in order."""
+        return _asking.once(sources, self._ask)
+
+    def _ask(self, sources: list[str]) -> list[Answer]:
+        rows = [source_numbers(source, self._vocabulary) for source in sources]
+        bounds = [_asking.longest_answer(len(row), self._bound) for row in rows]
+        written: dict[int, Written] = {}
+        for batch in _asking.batches([len(row) for row in rows], bounds, tokens=self._tokens):
+            written.update(zip(batch, self._halving([rows[n] for n in batch], bounds[batch[0]]), strict=True))
+        names, unknown = self._vocabulary.names, self._vocabulary.unknown
+        return [
+            _asking.answer(
+                " ".join(names[word] for word in written[n].tokens), ended=written[n].ended, known=unknown not in row
+            )
+            for n, row in enumerate(rows)
+        ]
+
+    def _halving(self, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
+        """The answers to a batch; when memory runs out, of each half of it."""
+        import torch
+
+        try:
+            return write_greedily(self._model, self._vocabulary, rows, bound)
+        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
+            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+                raise
+            if len(rows) == 1:
+                raise ModelError(
+                    f"{self.id}: out of memory for a source of {len(rows[0]):,} words: "
+                    "take -M dtype=bfloat16, or another --device"
+                ) from error
+        half = len(rows) // 2
+        log.warning("memory ran out: going on with %s sources at a time", f"{half:,}")
+        return self._halving(rows[:half], bound) + self._halving(rows[half:], bound)
+
+
+def load(spec: ModelSpec) -> AttentionLSTMModel:
+    """The model in the folder that `spec` names, checked and ready."""
+    options = spec.checked(OPTIONS)
+    dtype = choice(options, "dtype", DTYPES)
+    folder = user_path(spec.name)
+    if not folder.is_dir():
+        raise ModelError(f"{spec}: no such folder. Give a folder that wug train made")
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("an attention_lstm model", "hf") from None
+    with unchanged(folder):
+        model, vocabulary = load_attention_lstm(folder)
+        mark = fingerprint(folder / WEIGHTS, vocabulary.names)
+    device = pick_device(options.get("device"))
+    try:
+        model = model.to(device=torch.device(device), dtype=getattr(torch, dtype))
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"{spec}: cannot move to device {device!r}: {str(error).split(chr(10))[0]}") from error
+    return AttentionLSTMModel(f"attention_lstm/{folder.resolve().name}@{mark}", model, vocabulary, options)
+
+
+def write_greedily(model: Any, vocabulary: Vocabulary, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
+    """The likeliest next word after the other, for each source, until the end mark or until there are `bound` words."""
+    import torch
+
+    device, width, end = model.output.bias.device, max(map(len, rows)), vocabulary.end
+    source = torch.tensor([[*row, *[vocabulary.index[PAD]] * (width - len(row))] for row in rows], device=device)
+    present = torch.arange(width, device=device) < torch.tensor([[len(row)] for row in rows], device=device)
+    never = torch.tensor([vocabulary.index[PAD], vocabulary.index[START]], device=device)
+    found = torch.full((len(rows), bound), end, device=device)
+    alive = torch.arange(len(rows), device=device)
+    words = torch.full((len(rows),), vocabulary.index[START], device=device)
+    # cuDNN would compute float32 in TF32, with three digits: torch's own kernels do not.
+    own_kernels = torch.backends.cudnn.flags(enabled=False) if device.type == "cuda" else nullcontext()
+    with torch.inference_mode(), own_kernels:
+        memory, state = model.read(source, present)
+        for place in range(bound):
+            logits, state = model.write(words, memory, state)
+            if place == 0 and bool(logits.isnan().any()):
+                raise ModelError(
+                    "the network answers with values that are no numbers. In half precision that is an overflow: "
+                    "use -M dtype=float32. Otherwise its weights are damaged"
+                )
+            words = logits.index_fill(1, never, -torch.inf).argmax(dim=1)
+            found[alive, place] = words
+            if place % GLANCE == GLANCE - 1:
+                going = (found[alive, : place + 1] != end).all(dim=1).nonzero()[:, 0]
+                if not len(going):
+                    break
+                if len(going) < len(alive):
+                    alive, words, memory, state = alive[going], words[going], memory.of(going), state.of(going)
+    return [_until(row, vocabulary.end) for row in found.tolist()]
+
+
+def _until(row: list[int], end: int | None) -> Written:
+    """A row up to the end mark."""
+    if end in row:
+        return Written(tuple(row[: row.index(end)]), ended=True)
+    return Written(tuple(row), ended=False)

@@ -1,0 +1,172 @@
+"""Causal language models of Hugging Face, by folder or hub name: `causal:gpt2`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from wug.errors import InputError, ModelError
+from wug.models import _weights
+from wug.models._ragged import Ragged
+from wug.models._settings import DTYPES, choice, flag, whole
+from wug.models._spec import ModelSpec
+from wug.models._tokens import Tokenised, Tokeniser
+from wug.models.causal.boundary import word_starts
+from wug.models.causal.forward import Asked, Engine
+from wug.models.causal.tree import Batch
+from wug.models.causal.trial import choose_engine, position_limit
+from wug.types import Request, Scored
+
+ANSWERS = "scores"
+OPTIONS: Mapping[str, str] = {
+    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
+    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
+    "bos": "auto (default: prepend the start mark where the tokenizer has one), yes, no, or a token",
+    "boundary": "no (default); yes: count the end of a word with that word (Pimentel & Meister 2024); published: "
+    "as their released code does",
+    "engine": "auto (default), tree, or plain",
+    "nodes": "tokens computed at a time; by default what memory allows",
+    "trust_remote_code": "yes: run code that the model brings along; default no",
+}
+
+PIECE = {"cpu": 4096, "cuda": 16384}
+"""Requests tokenised and planned at a time: more where a batch holds more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Requests with what the device needs to answer them."""
+
+    requests: list[Request]
+    tokens: Tokenised
+    sequences: Ragged
+    """The tokens with the start mark, if there is one."""
+    batches: list[Batch]
+
+
+class CausalModel:
+    """A causal language model that scores texts."""
+
+    __slots__ = ("_bos", "_cuts", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
+
+    def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
+        options = spec.options
+        self._spec = spec
+        self._tokenise = Tokeniser(loaded.tokenizer)
+        self._bos = _start_mark(loaded.tokenizer, options.get("bos", "auto"), spec)
+        boundary = _boundary(options)
+        self._limit = position_limit(loaded.model)
+        self._engine: Engine = choose_engine(
+            loaded.model,
+            wanted=options.get("engine", "auto"),
+            nodes=whole(options, "nodes"),
+            word_starts=None
+            if boundary == "no"
+            else word_starts(loaded.tokenizer, spec, published=boundary == "published", marked=self._bos is not None),
+        )
+        self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
+        self.options = {
+            "dtype": str(loaded.model.dtype).removeprefix("torch."),
+            "bos": "no" if self._bos is None else options.get("bos", "yes").replace("auto", "yes"),
+            **({"boundary": boundary} if boundary != "no" else {}),
+        }
+        # What comes after a span matters where the end of a word is asked for, or the length of the whole text.
+        self._cuts = boundary == "no" and self._engine.ways.together is None
+        self.chunk = self._engine.chunk
+        self.ordered = False
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order, in natural logarithms."""
+        # Sorted texts share beginnings with their neighbours; a duplicate costs nothing in a tree.
+        order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
+        answers: list[Scored] = []
+        under_way: list[tuple[Prepared, list[Asked]]] = []
+        for prepared in self._prepare([requests[place] for place in order]):
+            under_way.append((prepared, [self._engine.ask(batch) for batch in prepared.batches]))
+            if len(under_way) > 1:
+                answers += self._assemble(*under_way.pop(0))
+        for prepared, asked in under_way:
+            answers += self._assemble(prepared, asked)
+        in_order: dict[int, Scored] = dict(zip(order, answers, strict=True))
+        return [in_order[place] for place in range(len(requests))]
+
+    def _prepare(self, requests: list[Request]) -> Iterator[Prepared]:
+        """The requests, piece by piece, tokenised and planned: while a GPU works on the piece before.
+
+        No thread is needed for that: asking a GPU returns at once, and a thread would only take turns with
+        the one that feeds it.
+        """
+        source = iter(requests)
+        size = PIECE.get(self._engine.device.type, PIECE["cpu"])
+        while piece := list(islice(source, size)):
+            tokens = self._tokenise(piece, cut=self._cuts)
+            sequences = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
+            self._refuse_long(piece, sequences)
+            yield Prepared(piece, tokens, sequences, self._engine.plan(sequences))
+
+    def _refuse_long(self, piece: list[Request], sequences: Ragged) -> None:
+        if self._limit is None or not len(sequences) or sequences.lengths.max() <= self._limit:
+            return
+        longest = int(sequences.lengths.argmax())
+        raise ModelError(
+            f"{self._spec}: a text of {sequences.lengths[longest]:,} tokens is longer than the model's context of "
+            f"{self._limit:,}: {piece[longest].text[:60]!r}…"
+        )
+
+    def _assemble(self, prepared: Prepared, asked: list[Asked]) -> Iterator[Scored]:
+        tokens, sequences = prepared.tokens, prepared.sequences
+        values = self._engine.collect(asked, len(sequences.flat))
+        if self._bos is not None:
+            values = np.delete(values, sequences.starts)
+        logprobs: list[float | None] = values.tolist()
+        if self._bos is None:  # nothing comes before the first token: it has no probability
+            for place in tokens.ids.starts[tokens.ids.lengths > 0].tolist():
+                logprobs[place] = None
+        # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
+        starts, ends, values_or_none = tuple(tokens.starts.tolist()), tuple(tokens.ends.tolist()), tuple(logprobs)
+        first = 0
+        for place, (request, size) in enumerate(zip(prepared.requests, tokens.ids.lengths.tolist(), strict=True)):
+            here = slice(first, first + size)
+            yield Scored(request.text, starts[here], ends[here], values_or_none[here], tokens.pieces.get(place))
+            first += size
+
+
+def load(spec: ModelSpec) -> CausalModel:
+    """The model that `spec` names, checked and ready."""
+    options = spec.checked(OPTIONS)
+    loaded = _weights.load(
+        spec,
+        "AutoModelForCausalLM",
+        dtype=choice(options, "dtype", DTYPES),
+        device=_weights.pick_device(options.get("device")),
+        trust_remote_code=flag(options, "trust_remote_code"),
+    )
+    return CausalModel(loaded, spec)
+
+
+def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
+    if policy == "no":
+        return None
+    if policy in ("auto", "yes"):
+        mark: int | None = tokenizer.bos_token_id
+        if mark is None and policy == "yes":
+            raise ModelError(f"{spec}: bos=yes, but the tokenizer has no start mark. Use bos=no, or name a token")
+        return mark
+    index: int = tokenizer.convert_tokens_to_ids(policy)
+    if index is None or (index == tokenizer.unk_token_id and policy != tokenizer.unk_token):
+        raise ModelError(f"{spec}: bos={policy}: the tokenizer has no such token")
+    return index
+
+
+def _boundary(options: Mapping[str, str]) -> str:
+    """no, yes or published."""
+    if options.get("boundary") == "published":
+        return "published"
+    try:
+        return "yes" if flag(options, "boundary") else "no"
+    except InputError:
+        raise InputError(f"option boundary={options['boundary']!r}: write yes, no or published") from None

@@ -1,0 +1,262 @@
+"""Asking a causal transformer: in prefix trees, in padded batches, or one text at a time."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wug.errors import ModelError
+from wug.models._ragged import Ints, Ragged
+from wug.models.causal.boundary import WordStarts, close_words, text_starts
+from wug.models.causal.tree import Batch, plan_plain, plan_trees
+from wug.models.causal.windows import Layout, Reach
+
+Floats = npt.NDArray[np.float64]
+
+WIDTH = 128
+"""Places in a row. Longer sequences are asked the plain way: the trial at load is good for this width."""
+SLICE = {"cpu": 1 << 25, "cuda": 1 << 30}
+"""Logits normalised at a time: bounds the copies that normalising makes."""
+
+log = logging.getLogger("wug")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A batch under way: a GPU may still be computing it."""
+
+    batch: Batch
+    values: Any
+    """For each question, the log-probability of its target."""
+    openings: Any
+    """For each question, the log-probability that a word opens at its node; None if not wanted."""
+    leaf_openings: Any
+    """The same for the last node of each sequence."""
+    done: Any
+    """The moment at which the values are here; None if they are already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways of asking a model that were seen to give right numbers; one text alone always does."""
+
+    layout: Layout | None = None
+    """The attention masks of trees; None where trees are wrong."""
+    padded: bool = False
+    """Whether texts of different lengths may share a batch."""
+    together: int | None = None
+    """Longer texts, in tokens, are asked alone."""
+
+
+class Engine:
+    """A model and the ways to ask it; `nodes` shrinks when memory runs out."""
+
+    def __init__(
+        self, model: Any, ways: Ways, *, nodes: int | None = None, word_starts: WordStarts | None = None
+    ) -> None:
+        self.model = model
+        self.ways = ways
+        self.device = model.device
+        vocabulary = model.get_input_embeddings().num_embeddings
+        self.nodes = nodes or _affordable(self.device, vocabulary)
+        self.chunk = _chunk(model)
+        self._takes_cache = _takes(model, "use_cache")
+        self._later = None if word_starts is None else self._send(word_starts.later)
+        self._first = None if word_starts is None or word_starts.first is None else self._send(word_starts.first)
+        self._opens = None if word_starts is None else word_starts.opens(vocabulary)
+
+    def plan(self, sequences: Ragged) -> list[Batch]:
+        """The batches that ask every token but the first of each sequence; an empty one asks nothing."""
+        some = sequences.lengths > 0
+        sociable = some if self.ways.together is None else some & (sequences.lengths <= self.ways.together)
+        fits = sociable & (sequences.lengths <= WIDTH) & (self.ways.layout is not None)
+        padded = sociable & ~fits & self.ways.padded
+        leaves = self._opens is not None
+        return [
+            *plan_trees(sequences, np.flatnonzero(fits), width=WIDTH, nodes=self.nodes, leaves=leaves),
+            *plan_plain(sequences, np.flatnonzero(padded), nodes=self.nodes),
+            *plan_plain(sequences, np.flatnonzero(some & ~fits & ~padded), nodes=1),
+        ]
+
+    def ask(self, batch: Batch) -> Asked:
+        """A batch, started; on a GPU this returns before it is computed."""
+        import torch
+
+        with torch.inference_mode():
+            columns = _joined(self._rows(batch, 0, len(batch.tokens)))
+        values, openings, leaves = (None if column is None else self._fetch(column) for column in columns)
+        if self.device.type != "cuda":
+            return Asked(batch, values, openings, leaves, None)
+        # Queued right behind the batch: to wait for it later is to wait for nothing that was queued since.
+        done = torch.cuda.Event()
+        done.record()
+        return Asked(batch, values, openings, leaves, done)
+
+    def collect(self, asked: Iterable[Asked], size: int) -> Floats:
+        """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not asked."""
+        answers = np.full(size, np.nan)
+        for one in asked:
+            if one.done is not None:
+                one.done.synchronize()
+            values = one.values.double().numpy()
+            if one.openings is not None:
+                openings, leaves = one.openings.double().numpy(), one.leaf_openings.double().numpy()
+                assert self._opens is not None
+                begins, starts = self._opens[one.batch.targets], self._text_starts(one.batch)
+                values = close_words(one.batch, begins, starts, values, openings, leaves)
+            if np.isnan(values).any():
+                raise ModelError(
+                    f"{type(self.model).__name__} answers with values that are no numbers. In half precision that "
+                    "is an overflow: use -M dtype=float32. Otherwise its weights are damaged"
+                )
+            answers[one.batch.where] = values
+        return answers
+
+    def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
+        """For each sequence, the log-probabilities of its tokens but the first: plan, ask and collect in one."""
+        ragged = Ragged.of(sequences)
+        answers = self.collect([self.ask(batch) for batch in self.plan(ragged)], len(ragged.flat))
+        return [answers[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
+
+    def _rows(self, batch: Batch, low: int, high: int) -> list[tuple[Any, Any, Any]]:
+        """The answers of the rows `low:high`; when memory runs out, of each half of them."""
+        import torch
+
+        try:
+            return [self._compute(batch, low, high)]
+        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
+            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+                raise
+            if high - low == 1:
+                raise ModelError(
+                    f"out of memory for {batch.width} tokens on {self.device}: take a smaller model, "
+                    "-M dtype=bfloat16, or another --device"
+                ) from error
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        half = (low + high) // 2
+        self.nodes = max(1, (half - low) * batch.width)
+        log.warning("memory ran out: going on with %d tokens at a time", self.nodes)
+        return self._rows(batch, low, half) + self._rows(batch, half, high)
+
+    def _compute(self, batch: Batch, low: int, high: int) -> tuple[Any, Any, Any]:
+        import torch
+
+        logits = self._logits(batch, low, high)
+        row_of, leaf_row = batch.parents // batch.width, batch.leaves // batch.width
+        text_start = None if self._later is None else self._text_starts(batch)
+        step = max(1, SLICE.get(self.device.type, SLICE["cpu"]) // (logits.shape[1] * logits.shape[2]))
+        parts: list[tuple[Any, Any, Any]] = []
+        for start in range(low, high, step):  # whole rows, so that their questions stand together
+            stop = min(start + step, high)
+            shares = torch.log_softmax(logits[start - low : stop - low].flatten(0, 1).float(), dim=-1)
+            first, last = np.searchsorted(row_of, [start, stop])
+            base = start * batch.width
+            parents, targets = self._send(np.stack([batch.parents[first:last] - base, batch.targets[first:last]]))
+            values = shares[parents, targets]
+            if text_start is None:
+                parts.append((values, None, None))
+                continue
+            opening = torch.logsumexp(shares[:, self._later], dim=-1)
+            asked = opening[parents]
+            texts = np.flatnonzero(text_start[first:last])
+            if len(texts):
+                asked[self._send(texts)] = self._text_openings(shares, batch.parents[first:last][texts] - base)
+            first, last = np.searchsorted(leaf_row, [start, stop])
+            parts.append((values, asked, opening[self._send(batch.leaves[first:last] - base)]))
+        return _joined(parts)
+
+    def _text_openings(self, shares: Any, roots: Ints) -> Any:
+        """The log-probability, at each of these nodes, of a token that may open a text."""
+        import torch
+
+        distinct, which = np.unique(roots, return_inverse=True)
+        parts = np.array_split(distinct, -(-len(distinct) // 256))  # each node's whole vocabulary is copied
+        found = [torch.logsumexp(shares[self._send(part)][:, self._first], dim=-1) for part in parts]
+        return torch.cat(found)[self._send(which)]
+
+    def _logits(self, batch: Batch, low: int, high: int) -> Any:
+        import torch
+
+        rows = np.stack([batch.tokens[low:high], batch.depth[low:high], batch.end[low:high]])
+        tokens, depth, end = self._send(rows)
+        if not batch.packed and rows[2].min() >= batch.width:  # no padding: just as a single text is asked
+            return self._run(tokens)
+        place = torch.arange(tokens.shape[1], device=self.device)
+        if not batch.packed:
+            return self._run(tokens, attention_mask=(place < end).long())
+        visible = (place[None, :] <= place[:, None]) & (place[:, None] < end[:, None, :])
+        layout, dtype = self.ways.layout, self.model.dtype
+        assert layout is not None
+        if isinstance(layout, Reach):
+            return self._run(tokens, position_ids=depth, attention_mask=layout.mask(visible, depth, dtype))
+        masks = {kind: reach.mask(visible, depth, dtype) for kind, reach in layout.items()}
+        return self._run(tokens, position_ids=depth, attention_mask=masks)
+
+    def _run(self, tokens: Any, **inputs: Any) -> Any:
+        if self._takes_cache:
+            inputs["use_cache"] = False
+        # The model applies its own head, since some scale or cap their logits there.
+        logits = self.model(input_ids=tokens, **inputs).logits
+        if logits.shape[:-1] != tokens.shape:
+            raise ModelError(f"{type(self.model).__name__} gives no distribution for each token of a text")
+        return logits
+
+    def _send(self, array: Ints) -> Any:
+        import torch
+
+        tensor = torch.from_numpy(np.ascontiguousarray(array))
+        if self.device.type == "cuda":
+            return tensor.pin_memory().to(self.device, non_blocking=True)
+        return tensor.to(self.device)
+
+    def _fetch(self, tensor: Any) -> Any:
+        import torch
+
+        if self.device.type != "cuda":
+            return tensor.cpu()
+        return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
+
+    def _text_starts(self, batch: Batch) -> npt.NDArray[np.bool_]:
+        """The questions for the first token of a text, where that has no leading space and a mark before it."""
+        assert self._opens is not None
+        if self._first is None:
+            return np.zeros(len(batch.targets), dtype=bool)
+        return text_starts(batch) & ~self._opens[batch.targets]
+
+
+def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+    """The same columns of all parts, one after the other."""
+    import torch
+
+    values, openings, leaves = (None if c[0] is None else torch.cat(c) for c in zip(*parts, strict=True))
+    return values, openings, leaves
+
+
+def _takes(model: Any, name: str) -> bool:
+    """Whether a model's forward pass has a parameter of this name, or takes any."""
+    known = inspect.signature(model.forward).parameters
+    return name in known or any(one.kind is one.VAR_KEYWORD for one in known.values())
+
+
+def _affordable(device: Any, vocabulary: int) -> int:
+    """Places whose logits, with the copies that are made of them, take a moderate part of the memory."""
+    import torch
+
+    if device.type != "cuda":
+        return 1024
+    free, _ = torch.cuda.mem_get_info(device)
+    return int(min(65536, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3))))
+
+
+def _chunk(model: Any) -> int:
+    """Requests for a few seconds' work, guessed from the number of parameters."""
+    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    rate, least, most = (4e6, 512, 65536) if model.device.type == "cuda" else (6e4, 32, 8192)
+    return int(min(most, max(least, rate / max(millions, 1.0))))

@@ -1,0 +1,183 @@
+"""The trial at load: in which ways may a causal model be asked, and is it causal at all?
+
+The measure is one text alone, without padding and with no mask of ours. Probes are asked so, then in a
+padded batch and in trees; only what gives the same numbers is used.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wug.errors import InputError, ModelError
+from wug.models.causal.boundary import WordStarts
+from wug.models.causal.forward import WIDTH, Engine, Floats, Ways
+from wug.models.causal.windows import layouts, recurrent_layers, turning_points
+
+FAILURES = (
+    TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError, AssertionError, ModelError,
+)  # fmt: skip
+"""What a model raises that cannot be asked in some way."""
+
+log = logging.getLogger("wug")
+
+
+def choose_engine(
+    model: Any, *, wanted: str = "auto", nodes: int | None = None, word_starts: WordStarts | None = None
+) -> Engine:
+    """An engine that was seen to give the numbers of one text alone; `wanted` is auto, tree or plain."""
+    if wanted not in ("auto", "tree", "plain"):
+        raise InputError(f"option engine={wanted!r}: write auto, tree or plain")
+    require_causal_configuration(model)
+    turns = turning_points(model.config, WIDTH)
+    ways = Ways(together=min(turns, default=None))
+    vocabulary, limit = _vocabulary(model), position_limit(model) or WIDTH * 3 // 2
+    probes = _probes(vocabulary, min(WIDTH, limit))
+    company = _tokens(np.random.default_rng(1928), vocabulary, min(WIDTH * 3 // 2, limit))
+    alone = Engine(model, ways, nodes=nodes, word_starts=word_starts)
+    try:
+        expected = [alone.logprobs([probe])[0] for probe in probes]
+    except FAILURES as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"{type(model).__name__} cannot be asked for log-probabilities ({_short(error)})") from error
+    _require_causal(alone, probes[2], expected[2])
+
+    def tried(ways: Ways) -> Engine:
+        return Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts)
+
+    def tree_fault(ways: Ways) -> str:
+        return _fault(lambda: tried(ways).logprobs(probes), expected, tolerance(model))
+
+    def padded() -> list[Floats]:
+        """A short and a long text beside one that no row holds."""
+        return tried(replace(ways, padded=True)).logprobs([probes[2], probes[3], company])[:2]
+
+    wrong = _fault(padded, expected[2:4], tolerance(model))
+    if wrong:
+        log.warning("%s is asked one text at a time, which is slow: padded, %s", type(model).__name__, wrong)
+    ways = replace(ways, padded=not wrong)
+    if wanted != "plain":
+        ways = _with_trees(model, ways, tree_fault, wanted == "tree")
+    return Engine(model, ways, nodes=nodes, word_starts=word_starts)
+
+
+def _with_trees(model: Any, ways: Ways, fault: Callable[[Ways], str], required: bool) -> Ways:
+    """The same with the masks of trees, if any are right for the model."""
+    faults = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
+    for layout in [] if faults else layouts(model.config, WIDTH):
+        found = replace(ways, layout=layout)
+        faults.append(fault(found))
+        if not faults[-1]:
+            return found
+    if required:
+        raise ModelError(f"engine=tree: {type(model).__name__}: {faults[0]}. Use engine=auto")
+    log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, faults[0])
+    return ways
+
+
+def _fault(ask: Callable[[], list[Floats]], expected: list[Floats], tolerance: float) -> str:
+    try:
+        gap = max(float(np.abs(a - b).max(initial=0)) for a, b in zip(expected, ask(), strict=True))
+    except FAILURES as error:
+        return f"it cannot be asked ({_short(error)})"
+    return "" if gap <= tolerance else f"its scores differ from those of one text alone by {gap:.2g} nats"
+
+
+def _probes(vocabulary: int, depth: int) -> list[list[int]]:
+    """Token sequences for trees as deep as a row can be, with branches far down and near the root.
+
+    In a row, a node of a branch is farther from its ancestors than its depth says: a window that is counted in
+    places instead of depths shows there, whatever its size.
+    """
+    draw = np.random.default_rng(1958)
+
+    def tokens(count: int) -> list[int]:
+        return _tokens(draw, vocabulary, count)
+
+    deepest, trunk = tokens(depth), tokens(depth * 3 // 4)
+    return [
+        deepest,
+        trunk,
+        trunk[: depth // 4] + tokens(5),
+        trunk[: len(trunk) - 4] + tokens(depth // 8),  # near the end of a row: windows nearly as wide as it
+        trunk[: depth // 2] + tokens(4),
+        trunk[: depth // 8] + tokens(3),
+        trunk[:2] + tokens(3),
+        tokens(1),
+        tokens(2),
+    ]
+
+
+def _tokens(draw: np.random.Generator, vocabulary: int, count: int) -> list[int]:
+    found: list[int] = draw.integers(0, vocabulary, size=max(1, count)).tolist()
+    return found
+
+
+def _require_causal(alone: Engine, probe: list[int], expected: Floats) -> None:
+    """A model that looks ahead gives other numbers to a beginning when the end of the text is another.
+
+    With a text of the same length a causal model computes the very same, so that the gap is 0, or a rounding
+    where experts share out the tokens. A model that was never trained hardly looks at its context at all:
+    what the end does is measured by what an equal change at the beginning does.
+    """
+    other = probe[::-1]
+    cut = len(probe) * 2 // 3
+    kept = expected[: cut - 2]  # the last one may count the end of its word
+    right = float(np.abs(alone.logprobs([probe[:cut] + other[cut:]])[0][: cut - 2] - kept).max(initial=0))
+    changed = alone.logprobs([other[: cut // 3] + probe[cut // 3 :]])[0][cut // 3 : cut - 2]
+    left = float(np.abs(changed - kept[cut // 3 :]).max(initial=0))
+    noise = tolerance(alone.model) / 150  # 1e-3 in half precision
+    if right > 10 * tolerance(alone.model) or (right > noise and right > left / 20):
+        raise ModelError(
+            f"{type(alone.model).__name__} looks at words to the right, so it is no causal model "
+            f"(scores of the same beginning differ by {right:.2g} nats). Use masked:"
+        )
+
+
+def require_causal_configuration(model: Any) -> None:
+    """Refuse what says of itself that it looks in both directions."""
+    config = model.config.get_text_config()
+    both = getattr(config, "use_bidirectional_attention", None)
+    asks = any(False in (getattr(m, "is_causal", None), getattr(m, "is_decoder", None)) for m in model.modules())
+    if getattr(config, "is_causal", None) is False or both is True or both == "all":
+        setting = "is_causal: false" if both in (None, False) else "use_bidirectional_attention"
+    elif getattr(config, "is_decoder", None) is False and asks:
+        setting = "is_decoder: false"
+    else:
+        return
+    raise ModelError(
+        f"{type(model).__name__} looks at words to the right, so it is no causal model (its configuration has "
+        f"{setting}). Use masked:"
+    )
+
+
+def position_limit(model: Any) -> int | None:
+    """The longest text in tokens, start mark included, that the model has positions for; None if any."""
+    limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if limit is not None and limit < 1:  # XLNet's way to say that there is none
+        return None
+    for name, module in model.named_modules():
+        # In the models after RoBERTa the positions begin behind that of the padding.
+        skipped = getattr(module, "padding_idx", None)
+        if limit is not None and skipped is not None and name.endswith("position_embeddings"):
+            return limit - int(skipped) - 1
+    return limit
+
+
+def tolerance(model: Any) -> float:
+    """Nats that two ways of computing the same may differ."""
+    return {"torch.float64": 1e-6, "torch.float32": 1e-4}.get(str(model.dtype), 0.15)
+
+
+def _vocabulary(model: Any) -> int:
+    size: int = model.get_input_embeddings().num_embeddings
+    return size
+
+
+def _short(error: BaseException) -> str:
+    return str(error).split("\n")[0][:120]

@@ -1,0 +1,197 @@
+"""CTranslate2 models by folder, and OpenNMT-py checkpoints: `ctranslate:folder`, `ctranslate:model_step_9000.pt`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, MissingExtra, ModelError
+from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
+from wug.models import _asking
+from wug.models._fingerprint import content, fingerprint, unchanged
+from wug.models._settings import choice, whole
+from wug.models._spec import ModelSpec
+from wug.models.ctranslate import opennmt as _opennmt
+from wug.types import Answer
+
+ANSWERS = "text"
+OPTIONS: Mapping[str, str] = {
+    "tokens": "what the model reads: whitespace (default, words between spaces), or a SentencePiece model file",
+    "beams": "beams of the search; 1 (default) is greedy",
+    "max_length": "tokens of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
+    "dtype": "float32 (default), float16, bfloat16, int8, int8_float32, int8_float16, int16, or auto (as stored)",
+    "device": "cpu, cuda, cuda:1; by default the best there is",
+    "batch": "tokens translated at a time; by default what is moderate for the device",
+    "threads": "threads on a CPU; by default what CTranslate2 takes",
+}
+DTYPES = ("float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "auto")
+VOCABULARIES = ("source_vocabulary", "shared_vocabulary")
+
+log = logging.getLogger("wug")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """How text becomes tokens and tokens become text."""
+
+    name: str
+    """For the signature."""
+    split: Callable[[str], list[str]]
+    join: Callable[[list[str]], str]
+
+
+class TranslatorModel:
+    """A CTranslate2 model that turns sources into answers."""
+
+    __slots__ = ("_batch", "_beams", "_bound", "_end", "_known", "_tokens", "_translator", "chunk", "id", "options")
+
+    def __init__(self, name: str, folder: Path, translator: Any, options: Mapping[str, str]) -> None:
+        self.id = name
+        self._translator = translator
+        self._tokens = _tokens(options.get("tokens", "whitespace"))
+        self._beams = whole(options, "beams") or 1
+        self._bound = whole(options, "max_length")
+        on_gpu = translator.device == "cuda"
+        self._batch = whole(options, "batch") or (1 << 16 if on_gpu else 1 << 12)
+        self._known = _vocabulary(folder)
+        self._end: str = _config(folder).get("eos_token", "</s>")
+        self.options = {
+            "dtype": str(translator.compute_type),
+            "beams": str(self._beams),
+            "max_length": str(self._bound or "auto"),
+            "tokens": self._tokens.name,
+        }
+        self.chunk = 16384 if on_gpu else 512
+
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
+        """One answer for each source, in order."""
+        return _asking.once(sources, self._ask)
+
+    def _ask(self, sources: list[str]) -> list[Answer]:
+        split = [self._tokens.split(source) for source in sources]
+        bounds = [_asking.longest_answer(len(tokens), self._bound) for tokens in split]
+        written: dict[int, list[str]] = {}
+        for bound in sorted(set(bounds)):
+            places = [n for n, own in enumerate(bounds) if own == bound]
+            written.update(zip(places, self._translate([split[n] for n in places], bound), strict=True))
+        return [
+            _asking.answer(
+                self._tokens.join(_without_end(written[n], self._end)),
+                ended=len(written[n]) < bounds[n] or written[n][-1] == self._end,
+                known=self._known is None or self._known.issuperset(tokens),
+            )
+            for n, tokens in enumerate(split)
+        ]
+
+    def _translate(self, split: list[list[str]], bound: int) -> list[list[str]]:
+        """The tokens of the answers with their end marks; with ever smaller batches when memory runs out."""
+        while True:
+            try:
+                results = self._translator.translate_batch(
+                    split,
+                    beam_size=self._beams,
+                    max_batch_size=self._batch,
+                    batch_type="tokens",
+                    max_input_length=0,  # else a long source would be cut without a word
+                    max_decoding_length=bound,
+                    min_decoding_length=0,  # an empty answer is an answer
+                    return_end_token=True,
+                )
+                return [result.hypotheses[0] for result in results]
+            except RuntimeError as error:
+                if "out of memory" not in str(error) or self._batch < 64:
+                    why = str(error).splitlines()[0][:300]
+                    raise ModelError(f"{self.id}: CTranslate2 gave up: {why}") from error
+                self._batch //= 2
+                log.warning("memory ran out: going on with %s tokens at a time", f"{self._batch:,}")
+
+
+def load(spec: ModelSpec) -> TranslatorModel:
+    """The model that `spec` names; a checkpoint is converted first."""
+    options = spec.checked(OPTIONS)
+    try:
+        ctranslate2: Any = importlib.import_module("ctranslate2")
+    except ImportError:
+        raise MissingExtra("a ctranslate model", "ctranslate") from None
+    path = user_path(spec.name)
+    if path.is_file():
+        mark = content(path)[:12]
+        with unchanged(path):
+            folder = _opennmt.converted(path)
+    elif path.is_dir():
+        folder, mark = path, fingerprint(path)
+    else:
+        raise ModelError(f"{spec}: no such file or folder. Give a CTranslate2 folder or an OpenNMT-py checkpoint (.pt)")
+    if not (folder / "model.bin").is_file():
+        raise ModelError(f"{spec}: the folder has no model.bin, so it is no CTranslate2 model")
+    dtype = choice(options, "dtype", DTYPES)
+    device, _, number = options.get("device", "auto").partition(":")
+    if number and not (number.isascii() and number.isdigit() and len(number) < 4):
+        raise InputError(f"option device={options['device']!r}: write cpu, cuda or cuda:1")
+    try:
+        with unchanged(folder):
+            translator = ctranslate2.Translator(
+                str(folder),
+                device=device,
+                device_index=int(number or 0),
+                compute_type="default" if dtype == "auto" else dtype,
+                intra_threads=whole(options, "threads") or 0,
+            )
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(f"{spec}: cannot be loaded: {str(error).splitlines()[0][:300]}") from error
+    return TranslatorModel(f"ctranslate/{path.resolve().name}@{mark}", folder, translator, options)
+
+
+def _tokens(wanted: str) -> Tokens:
+    if wanted == "whitespace":
+        return Tokens("whitespace", str.split, " ".join)
+    path = user_path(wanted)
+    if not path.is_file():
+        raise InputError(f"option tokens={wanted!r}: write whitespace, or name a SentencePiece model file")
+    try:
+        sentencepiece: Any = importlib.import_module("sentencepiece")
+    except ImportError:
+        raise MissingExtra("a SentencePiece model", "ctranslate") from None
+    try:
+        pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"no SentencePiece model: {str(error).splitlines()[0][:200]}", file=path) from None
+    return Tokens(
+        f"sentencepiece@{checksum(read_bytes(path))}",
+        lambda text: [str(piece) for piece in pieces.encode(text, out_type=str)],
+        lambda tokens: str(pieces.decode(tokens)),
+    )
+
+
+def _vocabulary(folder: Path) -> frozenset[str] | None:
+    """The words that a source may have, or None where the folder does not say."""
+    for name in VOCABULARIES:
+        if (folder / f"{name}.json").is_file():
+            return frozenset(map(str, _json(folder / f"{name}.json")))
+        if (folder / f"{name}.txt").is_file():
+            return frozenset(read_lines(folder / f"{name}.txt"))
+    return None
+
+
+def _config(folder: Path) -> Mapping[str, Any]:
+    """What the folder says about its marks; folders of older converters say nothing."""
+    path = folder / "config.json"
+    found: Any = _json(path) if path.is_file() else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _json(path: Path) -> Any:
+    try:
+        found: Any = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: no JSON ({shortened(str(error))}). Convert or copy the model again") from None
+    return found if isinstance(found, dict | list) else []
+
+
+def _without_end(tokens: list[str], end: str) -> list[str]:
+    return tokens[:-1] if tokens[-1:] == [end] else tokens

@@ -1,0 +1,214 @@
+"""Word-level LSTM language models: `lstm:folder`, or as Gulordava et al. (2018) have them, `lstm:model.pt?vocab=…`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from wug.errors import InputError, MissingExtra, ModelError
+from wug.files import user_path
+from wug.models._fingerprint import unchanged
+from wug.models._ragged import Ints, Ragged
+from wug.models._settings import choice
+from wug.models._spec import ModelSpec
+from wug.models._words import (
+    SPLITTINGS,
+    UNKNOWN,
+    Vocabulary,
+    Worded,
+    alternatives,
+    answer,
+    read_words,
+    worded,
+    yes,
+)  # fmt: skip
+from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_shape, require_fit
+from wug.models.lstm.network import Floats, Network
+from wug.models.lstm.walk import Passage, walk_list, walk_tree
+from wug.models.lstm.weights import Weights, load_weights
+from wug.types import Request, Scored
+
+ANSWERS = "scores"
+OPTIONS: Mapping[str, str] = {
+    "vocab": "the words that the model knows, one a line in the order of its embeddings; a folder has it in vocab.txt",
+    "words": "spaces or punctuation: what parts words, which a folder says itself; default spaces",
+    "state": "fresh (default: each text begins after <eos> with a state of zeros), carry (over the whole list), or "
+    "published (over the .text file beside a table of pairs)",
+    "eos": "yes: score the <eos> after a text as well; default no",
+    "lowercase": "yes: look words up in lower case, which a folder says itself; default no",
+    "dtype": "float32 (default), float64, bfloat16 or float16",
+    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
+}
+
+END = "<eos>"
+DTYPES = ("float32", "float64", "bfloat16", "float16")
+STATES = ("fresh", "carry", "published")
+PIECE = 4096
+"""Texts in a tree: bounds the memory of a level."""
+WHOLE_LIST = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is asked of the network."""
+
+    state: str
+    """One of STATES."""
+    eos: bool
+    dtype: str
+
+
+class WordLSTM:
+    """A word-level recurrent language model that scores texts."""
+
+    __slots__ = ("_network", "_settings", "_spec", "_vocabulary", "chunk", "id", "options", "ordered")
+
+    def __init__(
+        self, spec: ModelSpec, name: str, network: Network, vocabulary: Vocabulary, settings: Settings
+    ) -> None:
+        self._spec, self._network, self._vocabulary, self._settings = spec, network, vocabulary, settings
+        self.id = name
+        self.options: Mapping[str, str] = {
+            "dtype": settings.dtype,
+            "state": settings.state,
+            "eos": "yes" if settings.eos else "no",
+            **({"lowercase": "yes"} if vocabulary.lowercase else {}),
+            **({"words": vocabulary.words} if vocabulary.words != "spaces" else {}),
+        }
+        self.ordered = settings.state != "fresh"
+        self.chunk = WHOLE_LIST if self.ordered else _chunk(network)
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order, in natural logarithms.
+
+        With a carried state, every call begins anew: what was asked before does not matter.
+        """
+        import torch
+
+        words = [worded(request, self._vocabulary, end=self._settings.eos) for request in requests]
+        try:
+            with torch.inference_mode():
+                found = self._carried(requests, words) if self.ordered else self._fresh(requests, words)
+        except torch.OutOfMemoryError as error:
+            raise ModelError(f"{self._spec}: out of memory. Use another --device, or -M dtype=bfloat16") from error
+        return [
+            answer(request, one, [None if math.isnan(value) else value for value in values.tolist()], self._vocabulary)
+            for request, one, values in zip(requests, words, found, strict=True)
+        ]
+
+    def _fresh(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
+        found: list[Floats] = [np.empty(0)] * len(requests)
+        # Texts that begin alike come into the same tree.
+        order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
+        for first in range(0, len(order), PIECE):
+            places = order[first : first + PIECE]
+            texts = Ragged.of([words[place].ids[: words[place].asked] for place in places])
+            sequences = texts.led_by(self._end)
+            values = np.delete(walk_tree(self._network, sequences), sequences.starts)
+            for place, own in zip(places, np.split(values, texts.starts[1:]), strict=True):
+                found[place] = own
+        return found
+
+    def _carried(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
+        turns = alternatives(requests)
+        asked = [[_numbers(words[place].ids[: words[place].asked]) for place in turn] for turn in turns]
+        if self._settings.state == "published":
+            found = [self._published(requests[turn[0]], own) for turn, own in zip(turns, asked, strict=True)]
+            return walk_list(self._network, found, _numbers([]))
+        # The first of a turn is gone on from, the end mark after it.
+        read = [words[turn[0]] for turn in turns]
+        ids = [_numbers(one.ids if one.closed else [*one.ids, self._end]) for one in read]
+        found = [Passage(own, some, _numbers([])) for own, some in zip(ids, asked, strict=True)]
+        return walk_list(self._network, found, _numbers([self._end]))
+
+    def _published(self, request: Request, asked: Sequence[Ints]) -> Passage:
+        """What stands at a turn in the text that goes with a suite, word for word: no mark is added."""
+        turn = request.turn
+        if turn is None or turn.line is None:
+            raise ModelError(
+                f"{self._spec}: state=published goes on from the sentences of the .text file beside a table of pairs, "
+                f"and {request.text!r} has no place in such a file. Ask with -S target=word about a table that has "
+                "one (`wug check` says where it does not fit), or use state=carry"
+            )
+        read, before = (self._ids(line) for line in (turn.line, " ".join(turn.before)))
+        return Passage(read, asked, before)
+
+    def _ids(self, text: str) -> Ints:
+        return _numbers(worded(Request(text), self._vocabulary, end=False).ids)
+
+    @property
+    def _end(self) -> int:
+        return self._vocabulary.index[END]
+
+
+def load(spec: ModelSpec) -> WordLSTM:
+    """The model that `spec` names, checked and ready."""
+    options = spec.checked(OPTIONS)
+    dtype, state = choice(options, "dtype", DTYPES), choice(options, "state", STATES)
+    # An @ in a path is no revision.
+    path = user_path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}")
+    if not path.exists():
+        raise InputError("no such file or folder", file=path)
+    if not path.is_dir() and "vocab" not in options:
+        raise InputError(f"{spec} needs its vocabulary, one word a line: {spec}?vocab=FILE, or -M vocab=FILE")
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtra("an lstm model", "hf") from None
+    from wug.models._weights import pick_device
+
+    with unchanged(path):
+        return _loaded(spec, path, Settings(state, yes(options, "eos"), dtype), pick_device(options.get("device")))
+
+
+def _loaded(spec: ModelSpec, path: Path, settings: Settings, device: str) -> WordLSTM:
+    weights, vocabulary = _opened(path, spec.options)
+    network = Network(weights, device=device, dtype=settings.dtype)
+    if path.is_dir():  # the weights of simple RNNs do not say their kind
+        kind = [weights.kind] if weights.kind.startswith("RNN_") else []
+        name = f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *kind)}"
+    else:
+        name = f"lstm/{path.name}@{fingerprint(path, vocabulary.names)}"
+    return WordLSTM(spec, name, network, vocabulary, settings)
+
+
+def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces") -> Vocabulary:
+    """The words of a file, one a line, numbered in their order."""
+    names, index = read_words(path)
+    if END not in index:
+        raise InputError(f"has no {END}, which opens and closes every sentence of a word LSTM", file=path)
+    return Vocabulary(names, index, index.get(UNKNOWN), index[END], lowercase, words)
+
+
+def _opened(path: Path, options: Mapping[str, str]) -> tuple[Weights, Vocabulary]:
+    """What a folder or a file has, and the words that go with it; options win over what a folder says."""
+    shape = read_shape(path / CONFIG) if path.is_dir() else None
+    lowercase = yes(options, "lowercase") if "lowercase" in options or shape is None else shape.lowercase
+    words = choice(options, "words", SPLITTINGS) if "words" in options or shape is None else shape.words
+    listed = user_path(options["vocab"]) if "vocab" in options else path / VOCABULARY
+    vocabulary = read_vocabulary(listed, lowercase=lowercase, words=words)
+    if shape is None:
+        weights = load_weights(path)
+    else:
+        weights = load_weights(path / WEIGHTS, shape.kind)
+        require_fit(path, shape, weights)
+    if weights.words != len(vocabulary.names):
+        raise ModelError(
+            f"{path} has {weights.words:,} words and {listed} has {len(vocabulary.names):,}: "
+            "this is another model's vocabulary"
+        )
+    return weights, vocabulary
+
+
+def _numbers(ids: Sequence[int]) -> Ints:
+    return np.array(ids, dtype=np.int64)
+
+
+def _chunk(network: Network) -> int:
+    """Requests for a few seconds' work: sentences of ten words, by the size of the output layer."""
+    rate = 1e13 if network.device.type == "cuda" else 1e11
+    return int(min(65536, max(64, rate * 3 / (20 * network.words * network.output))))

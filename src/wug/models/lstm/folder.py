@@ -1,0 +1,177 @@
+"""Word LSTMs in a folder: config.json, model.safetensors, vocab.txt."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, ModelError
+from wug.files import checksum, read_text, write_text
+from wug.models._words import SPLITTINGS, write_words
+from wug.models.lstm.weights import GATES, Weights, assembled, own_tensors
+
+CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
+"""The files of a folder."""
+MODEL_TYPE = "wug-lstm"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What config.json says of a word LSTM."""
+
+    kind: str
+    """LSTM, GRU, RNN_TANH or RNN_RELU."""
+    layers: int
+    width: int
+    """The size of an embedding."""
+    hidden: int
+    projection: int | None
+    """The size that the state of a layer is projected to (`proj_size` of torch.nn.LSTM); None without a projection."""
+    tied: bool
+    """Whether the embedding is the output layer too, and is saved once."""
+    lowercase: bool
+    words: str
+    """spaces or punctuation: what parts the words of a text."""
+
+
+def save_word_lstm(
+    folder: Path, state: Mapping[str, Any], config: Mapping[str, Any], vocabulary: Sequence[str]
+) -> None:
+    """Write a folder that `lstm:FOLDER` reads.
+
+    `state` has tensors of any float type by the names of a module with the parts `encoder`, `rnn` and `decoder`;
+    `config` has what config.json is to say, whatever else included. What could not be read again is not written.
+    """
+    shape = shape_of(folder / CONFIG, {**config, "model_type": MODEL_TYPE})
+    tensors = own_tensors(folder / WEIGHTS, state)
+    if shape.tied and "decoder.weight" in tensors:
+        if not tensors["decoder.weight"].equal(tensors["encoder.weight"]):
+            raise ModelError(f"{folder}: tied, but encoder.weight and decoder.weight differ")
+        del tensors["decoder.weight"]
+    weights = assembled(folder / WEIGHTS, tensors, shape.kind)
+    require_fit(folder, shape, weights)
+    if extra := [name for name in tensors if not name.startswith(("encoder.", "rnn.", "decoder."))]:
+        raise ModelError(f"{folder}: {min(extra)} is nothing that a word LSTM has")
+    if weights.words != len(vocabulary):
+        raise ModelError(f"{folder}: embeddings for {weights.words:,} words, and a vocabulary of {len(vocabulary):,}")
+    write_words(folder / VOCABULARY, vocabulary)
+    write_tensors(folder / WEIGHTS, tensors)
+    named = {"architectures": ["WordLSTM"], "model_type": MODEL_TYPE}
+    # Last, because it is what makes the folder a model.
+    write_config(folder / CONFIG, {**named, **config, **asdict(shape), **named})
+
+
+def read_shape(path: Path) -> Shape:
+    """What a config.json says, checked."""
+    return shape_of(path, read_config(path))
+
+
+def shape_of(path: Path, config: Mapping[str, Any]) -> Shape:
+    """The shape in what a config.json says, checked; `path` is for errors."""
+    require_type(path, config, MODEL_TYPE)
+    projection = config.get("projection")
+    return Shape(
+        kind=word_in(path, config, "kind", tuple(GATES)),
+        layers=whole_in(path, config, "layers"),
+        width=whole_in(path, config, "width"),
+        hidden=whole_in(path, config, "hidden"),
+        projection=None if projection is None else whole_in(path, config, "projection"),
+        tied=flag_in(path, config, "tied"),
+        lowercase=flag_in(path, config, "lowercase"),
+        words=word_in(path, config, "words", SPLITTINGS),
+    )
+
+
+def require_fit(folder: Path, shape: Shape, weights: Weights) -> None:
+    """An error where weights are not what config.json says."""
+    for name in ("kind", "layers", "width", "hidden", "projection", "tied"):
+        said, found = getattr(shape, name), getattr(weights, name)
+        if said != found:
+            raise ModelError(
+                f"{folder}: {CONFIG} says {name} {json.dumps(said)}, and {WEIGHTS} has {json.dumps(found)}. "
+                "They belong to different models"
+            )
+
+
+def fingerprint(weights: Path, names: Sequence[str], *more: str) -> str:
+    """Twelve hexadecimal digits of a file of weights and the words that go with it."""
+    with weights.open("rb") as file:
+        return checksum(hashlib.file_digest(file, "sha256").digest(), "\n".join(names), *more)
+
+
+def read_config(path: Path) -> Mapping[str, Any]:
+    """The fields of a config.json."""
+    try:
+        config: Any = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"no JSON ({error})", file=path) from None
+    if not isinstance(config, dict):
+        raise InputError("expected an object with the fields of a model", file=path)
+    return config
+
+
+def write_config(path: Path, config: Mapping[str, Any]) -> None:
+    """Write a config.json."""
+    write_text(path, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
+    """Write a safetensors file, whole or not at all."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as aside:
+            fresh = Path(aside) / path.name
+            save_file({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, fresh)
+            fresh.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
+    except SafetensorError as error:  # as it calls a full disk
+        raise InputError(f"cannot be written: {error}", file=path) from None
+
+
+def require_type(path: Path, config: Mapping[str, Any], expected: str) -> None:
+    """An error where a config.json is that of another kind of model."""
+    found = config.get("model_type")
+    if found != expected:
+        raise InputError(
+            f"model_type is {json.dumps(found)} where {json.dumps(expected)} was expected. "
+            "Give the folder without a kind before it, and the kind is told from this file",
+            file=path,
+        )
+
+
+def whole_in(path: Path, config: Mapping[str, Any], name: str) -> int:
+    """A field that is a whole number above 0."""
+    value = config.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise _unfit(path, config, name, "a whole number above 0")
+    return value
+
+
+def flag_in(path: Path, config: Mapping[str, Any], name: str) -> bool:
+    """A field that is true or false."""
+    value = config.get(name)
+    if not isinstance(value, bool):
+        raise _unfit(path, config, name, "true or false")
+    return value
+
+
+def word_in(path: Path, config: Mapping[str, Any], name: str, known: Sequence[str]) -> str:
+    """A field that is one of some words."""
+    for word in known:
+        if config.get(name) == word:
+            return word
+    raise _unfit(path, config, name, f"one of {', '.join(known)}")
+
+
+def _unfit(path: Path, config: Mapping[str, Any], name: str, expected: str) -> InputError:
+    found = f"is {json.dumps(config[name])}" if name in config else "is missing"
+    return InputError(f"{found}; expected {expected}", file=path, place=name)

@@ -1,0 +1,208 @@
+"""Masked language models of Hugging Face, by folder or hub name: `masked:bert-base-cased`."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wug.errors import ModelError
+from wug.models import _weights
+from wug.models._ragged import Ints, Ragged
+from wug.models._settings import DTYPES, choice, flag, whole
+from wug.models._spec import ModelSpec
+from wug.models._tokens import Tokenised, Tokeniser
+from wug.models.masked.cloze import Engine, choose_engine
+from wug.models.masked.masking import Asked, plan
+from wug.models.masked.pieces import Frame, word_ends
+from wug.types import Request, Scored
+
+ANSWERS = "scores"
+OPTIONS: Mapping[str, str] = {
+    "pll": "within_word_l2r (default: the rest of a word is masked with a piece of it) or original (each token alone)",
+    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
+    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
+    "nodes": "tokens computed at a time; by default what memory allows",
+    "trust_remote_code": "yes: run code that the model brings along; default no",
+}
+
+METRICS = ("within_word_l2r", "original")
+OLD_SPELLING = re.compile(r"(distil)?(ro)?bert_[a-z0-9_]+")
+
+log = logging.getLogger("wug")
+
+
+class MaskedModel:
+    """A masked language model that scores texts by pseudo-log-likelihood, or a span of them by masking it."""
+
+    __slots__ = (
+        "_engine",
+        "_frame",
+        "_limit",
+        "_mask",
+        "_metric",
+        "_silent",
+        "_spec",
+        "_tokenise",
+        "chunk",
+        "id",
+        "options",
+        "ordered",
+    )
+
+    def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
+        tokenizer, model = loaded.tokenizer, loaded.model
+        if tokenizer.mask_token_id is None:
+            raise ModelError(f"{spec}: its tokenizer has no mask, so it is no masked model. Use causal:{spec.name}")
+        self._spec = spec
+        self._metric = choice(spec.options, "pll", METRICS)
+        self._tokenise = Tokeniser(tokenizer)
+        self._frame = Frame.of(tokenizer.backend_tokenizer)
+        self._mask: int = tokenizer.mask_token_id
+        self._silent = np.array(sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}), dtype=np.int64)
+        self._limit = _context(model, tokenizer)
+        self.chunk = _chunk(model)
+        pad = 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+        self._engine: Engine = choose_engine(
+            model,
+            mask=self._mask,
+            pad=pad,
+            nodes=whole(spec.options, "nodes"),
+            workers=_workers(model, foreign=flag(spec.options, "trust_remote_code")),
+        )
+        self.id = f"masked/{loaded.name}@{loaded.fingerprint}"
+        self.options = {"dtype": str(model.dtype).removeprefix("torch."), "pll": self._metric}
+        self.ordered = False
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order, in natural logarithms; with a span, only the tokens in it."""
+        tokens = self._tokenise([Request(request.text) for request in requests])
+        sequences = self._frame.around(tokens.ids)
+        self._refuse_long(requests, sequences)
+        wanted = _wanted(requests, tokens)
+        asked, where = self._questions(requests, tokens, wanted)
+        values: list[float | None] = [None] * len(tokens.ids.flat)
+        answers = self._engine.logprobs(plan(sequences, asked, self._mask)).tolist()
+        for place, value in zip(where.tolist(), answers, strict=True):
+            values[place] = value
+        return list(_assemble(requests, tokens, wanted, values))
+
+    def _questions(
+        self, requests: Sequence[Request], tokens: Tokenised, wanted: npt.NDArray[np.bool_]
+    ) -> tuple[Asked, Ints]:
+        """What to ask, and for which tokens: all that are wanted but special ones written in a text."""
+        lengths = tokens.ids.lengths
+        of_text = np.repeat(np.arange(len(requests)), lengths)
+        places = np.arange(len(of_text)) - np.repeat(tokens.ids.starts, lengths)
+        stops = places + 1
+        spans = np.array([request.span is not None for request in requests], dtype=bool)[of_text] & wanted
+        if self._metric == "within_word_l2r" or spans.any():
+            ends = word_ends(self._tokenise.hf.backend_tokenizer, [request.text for request in requests], tokens)
+            if self._metric == "within_word_l2r":
+                stops = ends
+            # The tokens of a span are masked together, up to the end of its last word.
+            last = np.zeros(len(requests), dtype=np.int64)
+            np.maximum.at(last, of_text[spans], ends[spans])
+            stops = np.where(spans, last[of_text], stops)
+        where = np.flatnonzero(wanted & ~np.isin(tokens.ids.flat, self._silent))
+        before = len(self._frame.before)
+        return Asked(of_text[where], places[where] + before, stops[where] + before), where
+
+    def _refuse_long(self, requests: Sequence[Request], sequences: Ragged) -> None:
+        if self._limit is None or not len(sequences) or sequences.lengths.max() <= self._limit:
+            return
+        longest = int(sequences.lengths.argmax())
+        raise ModelError(
+            f"{self._spec}: a text of {sequences.lengths[longest]:,} tokens is longer than the model's context of "
+            f"{self._limit:,}: {requests[longest].text[:60]!r}…"
+        )
+
+
+def load(spec: ModelSpec) -> MaskedModel:
+    """The model that `spec` names, checked and ready."""
+    options = spec.checked(OPTIONS)
+    spec = _modern(spec)
+    choice(options, "pll", METRICS)
+    try:
+        loaded = _weights.load(
+            spec,
+            "AutoModelForMaskedLM",
+            dtype=choice(options, "dtype", DTYPES),
+            device=_weights.pick_device(options.get("device")),
+            trust_remote_code=flag(options, "trust_remote_code"),
+        )
+    except ModelError as error:
+        if "Unrecognized configuration class" not in str(error.__cause__):
+            raise
+        raise ModelError(f"{spec}: its architecture is no masked model. Use causal:{spec.name}") from error
+    return MaskedModel(loaded, spec)
+
+
+def _modern(spec: ModelSpec) -> ModelSpec:
+    """The same model under the hub's spelling: `bert_base_uncased` is `bert-base-uncased` there."""
+    if not OLD_SPELLING.fullmatch(spec.name) or Path(spec.name).exists():
+        return spec
+    name = spec.name.replace("_", "-")
+    log.warning("%s is spelt %s on the hub", spec.name, name)
+    return replace(spec, name=name)
+
+
+def _wanted(requests: Sequence[Request], tokens: Tokenised) -> npt.NDArray[np.bool_]:
+    """Which tokens answers report: those whose first visible character stands in the request's span."""
+    spans = np.array(
+        [(0, len(request.text) + 1) if request.span is None else request.span for request in requests], dtype=np.int64
+    ).reshape(-1, 2)
+    low, high = np.repeat(spans, tokens.ids.lengths, axis=0).T
+    inside: npt.NDArray[np.bool_] = (tokens.starts >= low) & (tokens.starts < high)
+    return inside
+
+
+def _assemble(
+    requests: Sequence[Request], tokens: Tokenised, wanted: npt.NDArray[np.bool_], values: list[float | None]
+) -> Iterator[Scored]:
+    bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
+    starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
+    for number, request in enumerate(requests):
+        first, last = bounds[number], bounds[number + 1]
+        here = (np.flatnonzero(wanted[first:last]) + first).tolist()
+        names = tokens.pieces.get(number)
+        yield Scored(
+            request.text,
+            tuple(starts[place] for place in here),
+            tuple(ends[place] for place in here),
+            tuple(values[place] for place in here),
+            None if names is None else tuple(names[place - first] for place in here),
+        )
+
+
+def _context(model: Any, tokenizer: Any) -> int | None:
+    """How many tokens fit into the model, special ones included; None if any number does."""
+    import torch
+
+    limits = [getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length]
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
+            # RoBERTa counts places from after the padding's number.
+            limits.append(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
+    known = [limit for limit in limits if limit is not None and 0 < limit < 1e9]
+    return min(known, default=None)
+
+
+def _workers(model: Any, *, foreign: bool) -> int:
+    """Threads that ask the model at once; code that a model brings along may not be made for several."""
+    import torch
+
+    return torch.get_num_threads() if model.device.type == "cpu" and not foreign else 1
+
+
+def _chunk(model: Any) -> int:
+    """Requests for a few seconds' work, guessed from the number of parameters."""
+    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    rate, least, most = (4e5, 256, 16384) if model.device.type == "cuda" else (6e3, 32, 1024)
+    return int(min(most, max(least, rate / max(millions, 1.0))))

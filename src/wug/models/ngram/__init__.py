@@ -1,0 +1,101 @@
+"""Back-off n-gram models from ARPA files, gzipped or not: `ngram:file.arpa`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from wug.errors import ModelError
+from wug.files import checksum, read_bytes, read_lines, user_path
+from wug.models._fingerprint import unchanged
+from wug.models._ragged import Ints, Ragged
+from wug.models._spec import ModelSpec
+from wug.models._words import Vocabulary, answer, worded, yes
+from wug.models.ngram.arpa import Arpa, Floats, read_arpa
+from wug.types import Request, Scored
+
+ANSWERS = "scores"
+OPTIONS: Mapping[str, str] = {
+    "eos": "yes: score the </s> after a text as well; default no",
+    "lowercase": "yes: look words up in lower case; default no",
+}
+
+START, END = "<s>", "</s>"
+UNKNOWN = ("<unk>", "<UNK>")
+"""How ARPA files write the word that stands for all others."""
+
+
+class NgramModel:
+    """A back-off n-gram model that scores texts."""
+
+    __slots__ = ("_arpa", "_eos", "_start", "_vocabulary", "chunk", "id", "options", "ordered")
+
+    def __init__(self, name: str, arpa: Arpa, *, eos: bool, lowercase: bool) -> None:
+        self._arpa, self._eos = arpa, eos
+        self._start = arpa.index.get(START)
+        # A model without a word for unknown ones gives them no probability: the row behind the last word says so.
+        unknown = next((arpa.index[name] for name in UNKNOWN if name in arpa.index), len(arpa.words))
+        self._vocabulary = Vocabulary(arpa.words, arpa.index, unknown, arpa.index.get(END), lowercase)
+        self.id = name
+        self.options: Mapping[str, str] = {
+            "bos": "no" if self._start is None else "yes",
+            "eos": "yes" if eos else "no",
+            **({"lowercase": "yes"} if lowercase else {}),
+        }
+        self.chunk = 50_000
+        self.ordered = False
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order, in natural logarithms."""
+        words = [worded(request, self._vocabulary, end=self._eos) for request in requests]
+        texts = Ragged.of([one.ids[: one.asked] for one in words])
+        if self._start is None:
+            values = backed_off(self._arpa, texts)
+        else:
+            sequences = texts.led_by(self._start)
+            values = np.delete(backed_off(self._arpa, sequences), sequences.starts)
+        nats: list[float | None] = [None if math.isnan(value) else value * math.log(10) for value in values.tolist()]
+        bounds = [*texts.starts.tolist(), len(nats)]
+        return [
+            answer(request, one, nats[low:high], self._vocabulary)
+            for request, one, low, high in zip(requests, words, bounds, bounds[1:], strict=False)
+        ]
+
+
+def load(spec: ModelSpec) -> NgramModel:
+    """The model in the file that `spec` names."""
+    options = spec.checked(OPTIONS)
+    path = user_path(spec.name)
+    eos, lowercase = yes(options, "eos"), yes(options, "lowercase")
+    with unchanged(path):
+        data = read_bytes(path)
+        if data.startswith(b"mmap lm "):
+            raise ModelError(f"{path}: a binary file of KenLM's. Give the ARPA file that it was made from")
+        arpa = read_arpa(path, read_lines(path))
+    if eos and END not in arpa.index:
+        raise ModelError(f"{path}: eos=yes, but the model has no {END}")
+    return NgramModel(f"ngram/{path.name}@{checksum(data)}", arpa, eos=eos, lowercase=lowercase)
+
+
+def backed_off(arpa: Arpa, sequences: Ragged) -> Floats:
+    """The log-probability to base 10 of each word after those before it in its sequence.
+
+    p(w | h) is what the table says of h w, and where it says nothing, the back-off weight of h, which is 1 if h is not
+    listed, times p(w | h without its first word).
+    """
+    flat, size = sequences.flat, len(arpa.words) + 1
+    depth = np.arange(len(flat)) - np.repeat(sequences.starts, sequences.lengths)
+    values = arpa.tables[0].logprobs[flat]
+    ending: Ints = flat  # the place in its table of the n-gram that ends at each word, -1 if it is not there
+    for order, table in enumerate(arpa.tables[1:], 2):
+        inside = np.flatnonzero(depth >= order - 1)
+        history = ending[inside - 1]
+        found = table.find(history * size + flat[inside])
+        listed = table.logprobs[found]
+        shorter = values[inside] + arpa.tables[order - 2].backoffs[history]
+        values[inside] = np.where(np.isnan(listed), shorter, listed)
+        ending = np.full(len(flat), -1)
+        ending[inside] = found
+    return values

@@ -1,1 +1,0 @@
-"""What is asked: one module a family."""

@@ -1,0 +1,102 @@
+"""Asking a model for logical forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from wug.errors import ModelError
+from wug.families import cogs
+from wug.types import Estimate, Outcome
+
+LINES = (
+    "Emma napped .\tnap . agent ( x _ 1 , Emma )\tprim_to_subj_proper",
+    "A cat napped .\tcat ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )\tcp_recursion",
+)
+
+
+@dataclass(frozen=True)
+class Parrot:
+    """A model that knows its answers."""
+
+    answers: Mapping[str, str]
+    id: str = "parrot"
+    options: Mapping[str, str] = field(default_factory=dict)
+    chunk: int = 10
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        return [self.answers[source] for source in sources if source in self.answers]
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> cogs.CogsSuite:
+    (tmp_path / "gen.tsv").write_text("\n".join(LINES))
+    (found,) = cogs.read(tmp_path / "gen.tsv", {"bleu": "no"})
+    return found
+
+
+def test_a_suite_asks_for_every_sentence(suite: cogs.CogsSuite) -> None:
+    assert list(suite.requests()) == ["Emma napped .", "A cat napped ."]
+    assert (suite.name, suite.kind, suite.needs, len(suite)) == ("cogs-gen", "cogs", "generator", 2)
+
+
+def test_a_model_is_judged_by_its_answers(suite: cogs.CogsSuite) -> None:
+    answers = {
+        "Emma napped .": "nap . agent ( x _ 1 , Emma )",
+        "A cat napped .": "cat ( x _ 4 ) AND nap . agent ( x _ 2 , x _ 4 )\n",
+    }
+    rows = list(suite.run(Parrot(answers)))
+    outcomes = [(row.item, row.check, row.value) for row in rows if isinstance(row, Outcome)]
+    assert outcomes == [
+        ("1", "exact_match", True),
+        ("1", "semantic_match", True),
+        ("2", "exact_match", False),
+        ("2", "semantic_match", True),
+    ]
+    assert {row.check for row in rows if isinstance(row, Estimate)} <= suite.descriptions.keys()
+
+
+def test_an_answer_too_few_is_an_error(suite: cogs.CogsSuite) -> None:
+    with pytest.raises(ModelError, match="parrot gave 1 answers to 2 sentences"):
+        list(suite.run(Parrot({"Emma napped .": "Emma"})))
+
+
+def test_a_suite_can_be_cut_short_and_says_so(suite: cogs.CogsSuite) -> None:
+    short = suite.sample(1)
+    assert (len(short), short.options["limit"]) == (1, "1")
+    assert suite.sample(5) == suite
+
+
+def test_the_signature_names_what_a_number_depends_on(suite: cogs.CogsSuite, tmp_path: Path) -> None:
+    assert suite.options == {"dialect": "cogs", "edition": "unpublished"}
+    (other,) = cogs.read(tmp_path / "gen.tsv", {"reference_compat": "yes"})
+    assert other.options["reference_compat"] == "yes"
+
+
+def test_pages_learn_the_types_as_the_paper_groups_them(suite: cogs.CogsSuite) -> None:
+    assert [(entry["type"], entry["section"], entry["kind"]) for entry in suite.meta["types"]] == [
+        ("prim_to_subj_proper", "3.1.6", "lexical"),
+        ("cp_recursion", "3.3.1", "structural"),
+    ]
+    assert all(entry["section"][:3] in suite.meta["sections"] for entry in suite.meta["types"])
+
+
+def test_there_are_21_types_of_which_three_are_structural() -> None:
+    kinds = [known.kind for known in cogs.GENERALISATIONS.values()]
+    assert (len(kinds), kinds.count("structural")) == (21, 3)
+
+
+def test_every_option_is_explained() -> None:
+    assert all(text for text in cogs.OPTIONS.values())
+
+
+def test_a_sample_is_spread_over_the_types_and_keeps_its_line_numbers(tmp_path: Path) -> None:
+    lines = [f"A cat slept .\tcat ( x _ 1 ) AND sleep . agent ( x _ 2 , x _ 1 )\ttype_{n // 3}" for n in range(9)]
+    (tmp_path / "gen.tsv").write_text("\n".join(lines) + "\n")
+    (suite,) = cogs.read(tmp_path / "gen.tsv", {})
+    short = suite.sample(3)
+    assert list(short.gold.types) == ["type_0", "type_1", "type_2"]
+    assert [short.gold.number(line) for line in range(3)] == [1, 4, 7]

@@ -1,0 +1,167 @@
+"""What is wrong with a logical form, in sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from wug.families.cogs.logical_form import RULES, Dialect, is_strictly_well_formed, is_well_formed, parse, violations
+
+
+def rules(text: str, dialect: Dialect = "cogs") -> set[str]:
+    return {violation.rule for violation in violations(parse(text, dialect))}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Paula",
+        "LAMBDA a . shark ( a )",
+        "LAMBDA a . LAMBDA e . crawl . agent ( e , a )",
+        "LAMBDA a . LAMBDA e . roll . theme ( e , a )",
+        "LAMBDA a . LAMBDA b . LAMBDA e . bless . agent ( e , b ) AND bless . theme ( e , a )",
+        "LAMBDA a . LAMBDA b . LAMBDA e . bless . theme ( e , a ) AND bless . agent ( e , b )",
+        "smile . agent ( x _ 1 , Emma )",
+        "* boy ( x _ 1 ) ; want . agent ( x _ 2 , x _ 1 ) AND want . xcomp ( x _ 2 , x _ 4 ) "
+        "AND go . agent ( x _ 4 , x _ 1 )",
+        "* mat ( x _ 9 ) ; cat ( x _ 1 ) AND cat . nmod . on ( x _ 1 , x _ 9 ) AND nap . agent ( x _ 0 , x _ 1 )",
+    ],
+)
+def test_a_form_like_the_published_ones_has_nothing_wrong(text: str) -> None:
+    assert violations(parse(text, "cogs")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "message"),
+    [
+        ("eat . patient ( x _ 1 , Emma )", "role", "`patient` in `eat . patient ( x _ 1 , Emma )` is no role"),
+        ("cat . nmod . under ( x _ 1 , x _ 2 )", "role", "`nmod . under` in"),
+        ("cat . nmod ( x _ 1 , x _ 2 )", "role", "`nmod` in"),
+        ("a . b . c . d ( x _ 1 , x _ 2 )", "role", "`b . c . d` in"),
+        ("cat ( x _ 1 , x _ 2 )", "arity", "has 2 arguments, not 1"),
+        ("eat . agent ( x _ 1 )", "arity", "has 1 argument, not 2"),
+        ("cat ( x _ 01 )", "zero-padded", "the index of `x _ 01` in `cat ( x _ 01 )` has a leading zero"),
+        ("cat ( x _ 00 )", "zero-padded", "leading zero"),
+        ("cat ( a )", "argument", "`a` cannot stand there in `cat ( a )`"),
+        ("cat ( Emma )", "argument", "`Emma` cannot stand there"),
+        ("see . agent ( Emma , x _ 1 )", "argument", "`Emma` cannot stand there"),
+        ("see . ccomp ( x _ 1 , Emma )", "argument", "`Emma` cannot stand there"),
+        ("see . theme ( x _ 1 , ? )", "argument", "`?` cannot stand there"),
+        ("Cat ( x _ 1 )", "word", "`Cat` in `Cat ( x _ 1 )` is no lower-case word"),
+        ("c ( x _ 1 )", "word", "is no lower-case word"),
+        ("cat ( x _ 1 ) ; nap . agent ( x _ 2 , x _ 1 )", "prefix", "stands before `;`, where only nouns with an iota"),
+        ("* cat ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )", "prefix", "has an iota, but stands after the last `;`"),
+        ("LAMBDA a . shark ( b )", "lambda", "`LAMBDA a . shark ( b )` is the form of no noun and no verb"),
+        ("LAMBDA a . LAMBDA b . LAMBDA e . see . agent ( e , b ) AND eat . theme ( e , a )", "lambda", "of no noun"),
+        ("LAMBDA a . shark ( a ) AND shark ( a )", "lambda", "of no noun"),
+        ("LAMBDA e . LAMBDA a . crawl . agent ( e , a )", "lambda", "of no noun"),
+        ("LAMBDA a . LAMBDA e . see . agent ( x _ 0 , a )", "lambda", "of no noun"),
+        ("MARIE", "word", "`MARIE` is no proper name"),
+    ],
+)
+def test_a_form_that_cannot_be_derived_is_told_why(text: str, rule: str, message: str) -> None:
+    form = parse(text, "cogs")
+    found = [violation for violation in violations(form) if violation.rule == rule]
+    assert found
+    assert message in str(found[0])
+    assert found[0].level == "grammar"
+    assert not is_well_formed(form)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "message"),
+    [
+        ("nap . agent ( x _ 1 , x _ 2 )", "unbound", "`x _ 2` in `nap . agent ( x _ 1 , x _ 2 )` is introduced by no"),
+        ("cat . nmod . on ( x _ 1 , x _ 2 ) AND mat ( x _ 2 )", "unbound", "`x _ 1` in"),
+        ("cat ( x _ 1 ) AND dog ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )", "two-words", "both 'cat' and 'dog'"),
+        ("cat ( x _ 1 ) AND nap . agent ( x _ 1 , Emma )", "two-words", "`x _ 1` is both 'cat' and 'nap'"),
+        ("nap . agent ( x _ 1 , Emma ) AND eat . theme ( x _ 1 , Ava )", "two-words", "both 'nap' and 'eat'"),
+        (
+            "say . agent ( x _ 1 , Emma ) AND say . ccomp ( x _ 1 , x _ 3 ) AND cat ( x _ 3 )",
+            "target",
+            "`x _ 3` in `say . ccomp ( x _ 1 , x _ 3 )` is not a verb",
+        ),
+        (
+            "say . agent ( x _ 1 , x _ 3 ) AND nap . agent ( x _ 3 , Emma )",
+            "target",
+            "is not a noun",
+        ),
+        (
+            "cat ( x _ 1 ) AND dog . nmod . on ( x _ 1 , x _ 4 ) AND mat ( x _ 4 )",
+            "modifier-head",
+            "`dog . nmod . on ( x _ 1 , x _ 4 )` modifies x _ 1, which is a cat",
+        ),
+        (
+            "eat . agent ( x _ 1 , Emma ) AND eat . agent ( x _ 1 , Ava )",
+            "role-twice",
+            "x _ 1 has two of the role agent",
+        ),
+        ("nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 1 , Emma )", "duplicate", "stands there 2 times"),
+        ("* cat ( x _ 1 ) ; nap . agent ( x _ 2 , Emma )", "iota-unused", "`* cat ( x _ 1 )` is used in no conjunct"),
+        (
+            "nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 4 , Ava )",
+            "disconnected",
+            "the form falls into 2 parts that share no index and no name",
+        ),
+    ],
+)
+def test_a_form_that_no_sentence_means_is_told_why(text: str, rule: str, message: str) -> None:
+    form = parse(text, "cogs")
+    found = [violation for violation in violations(form) if violation.rule == rule]
+    assert found
+    assert message in str(found[0])
+    assert found[0].level == "sense"
+    assert is_well_formed(form)
+    assert not is_strictly_well_formed(form)
+
+
+def test_parts_that_share_only_a_name_hang_together() -> None:
+    assert rules("nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 4 , Emma )") == set()
+
+
+def test_a_duplicate_is_the_only_thing_wrong_with_a_duplicate() -> None:
+    assert rules("* cat ( x _ 1 ) ; * cat ( x _ 1 ) ; nap . agent ( x _ 2 , x _ 1 )") == {"duplicate"}
+
+
+def test_slog_adds_questions_television_and_relative_clauses() -> None:
+    text = (
+        "* TV ( x _ 1 ) ; see . agent ( x _ 2 , ? ) AND see . theme ( x _ 2 , x _ 1 ) AND TV . nmod ( x _ 1 , x _ 2 )"
+    )
+    assert rules(text, "slog") == set()
+    assert rules(text, "cogs") == {"word", "argument", "role"}
+
+
+def test_in_slog_a_television_is_no_verb() -> None:
+    assert rules("TV . agent ( x _ 1 , Emma )", "slog") == {"role"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Emma ( 3 ) ; * cake ( 17 ) ; eat ( 4 ) AND agent ( 4 , 3 ) AND theme ( 4 , 17 )", set()),
+        ("Emma ( 3 ) ; eat ( 4 ) AND agent ( 5 , 3 )", {"unbound", "disconnected"}),
+        ("Emma ( 3 ) ; eat ( 4 ) AND patient ( 4 , 3 )", {"role"}),
+        ("agent ( 3 ) ; eat ( 4 )", {"prefix", "arity"}),
+        ("Emma ( 3 ) ; eat ( 04 ) AND agent ( 04 , 3 )", {"zero-padded"}),
+    ],
+)
+def test_recogs_forms_have_a_grammar_of_their_own(text: str, found: set[str]) -> None:
+    assert rules(text, "recogs") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("eat ( agent = Emma , theme = * cake ( nmod . on = plate ) )", set()),
+        ("eat ( agent = Emma , agent = Ava )", {"role-twice"}),
+        ("eat ( patient = Emma )", {"role"}),
+        ("* eat ( agent = Emma )", {"prefix"}),
+        ("eat ( agent = cat ( theme = Emma ) )", {"target"}),
+    ],
+)
+def test_variable_free_forms_are_checked_as_terms(text: str, found: set[str]) -> None:
+    assert rules(text, "variable_free") == found
+
+
+def test_every_violation_has_a_rule_that_is_explained() -> None:
+    texts = ["cat ( x _ 1 , x _ 2 )", "nap . agent ( x _ 1 , x _ 2 )", "LAMBDA a . shark ( b )"]
+    assert all(rules(text) <= RULES.keys() for text in texts)

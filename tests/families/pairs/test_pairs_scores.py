@@ -1,0 +1,267 @@
+"""What is made of a model's log-probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wug.errors import InputError, UnknownName
+from wug.families import pairs
+from wug.families.pairs._pair import difference
+from wug.types import Notice, Outcome, Request, Row, Scored, Token
+
+
+@dataclass
+class Words:
+    """A scorer that knows each word's log-probability, and has asked for what it was asked."""
+
+    logprobs: Mapping[str, float | None]
+    names: Mapping[str, str] = field(default_factory=dict)
+    chunk: int = 3
+    id: str = "words"
+    options: Mapping[str, str] = field(default_factory=dict)
+    asked: list[Request] = field(default_factory=list)
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        self.asked += requests
+        return [self._scored(request.text) for request in requests]
+
+    def _scored(self, text: str) -> Scored:
+        tokens, at = [], 0
+        for word in text.split():
+            at = text.index(word, at)
+            name = self.names.get(word, word)
+            tokens.append(Token(name, at, at + len(word), self.logprobs.get(word, -1.0)))
+            at += len(word)
+        return Scored.of(text, tokens)
+
+
+def table(folder: Path, *rows: str) -> Path:
+    path = folder / "t.tab"
+    path.write_text("\n".join(["pattern\tsent\tsent_alt", *(f"p\t{row}" for row in rows)]), encoding="utf-8")
+    return path
+
+
+def run(path: Path, model: Words, **options: str) -> tuple[list[Outcome], list[str]]:
+    (suite,) = pairs.read(path, options)
+    rows: list[Row] = list(suite.run(model))
+    notices = [row.text for row in rows if isinstance(row, Notice)]
+    return [row for row in rows if isinstance(row, Outcome)], notices
+
+
+def test_a_sentence_score_is_the_sum_of_its_log_probabilities(tmp_path: Path) -> None:
+    (outcome,), notices = run(table(tmp_path, "cats sleep\tcats sleeps"), Words({"sleep": -2.0, "sleeps": -3.0}))
+    assert outcome.value is True
+    assert outcome.check == "accuracy"
+    assert outcome.groups == {"pattern": "p"}
+    assert outcome.detail == {
+        "good": "cats sleep",
+        "bad": "cats sleeps",
+        "logprob_good": -3.0,
+        "logprob_bad": -4.0,
+    }
+    assert notices == []
+
+
+def test_a_word_score_asks_about_the_target_alone(tmp_path: Path) -> None:
+    model = Words({"sleep": -2.0, "sleeps": -3.0})
+    (outcome,), _ = run(table(tmp_path, "cats sleep well\tcats sleeps well"), model, target="word")
+    assert model.asked == [Request("cats sleep well", (5, 10)), Request("cats sleeps well", (5, 11))]
+    assert (outcome.detail["logprob_good"], outcome.detail["logprob_bad"]) == (-2.0, -3.0)
+
+
+def test_without_masking_the_whole_sentence_is_asked_and_the_target_looked_up(tmp_path: Path) -> None:
+    model = Words({"sleep": -2.0, "sleeps": -3.0})
+    path = table(tmp_path, "cats sleep well\tcats sleeps well")
+    (outcome,), _ = run(path, model, target="word", mask_target="no")
+    assert model.asked == [Request("cats sleep well"), Request("cats sleeps well")]
+    assert outcome.detail["logprob_good"] == -2.0
+
+
+def test_ties_are_failures_and_counted_apart_from_identical_pairs(tmp_path: Path) -> None:
+    outcomes, notices = run(table(tmp_path, "a b\ta c", "a b\ta b", "a b\ta d"), Words({"d": -9.0}))
+    assert [outcome.value for outcome in outcomes] == [False, False, True]
+    assert notices == [
+        "1 pair of identical sentences, counted as failures",
+        "1 pair tied, counted as failures",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("normalise", "good", "bad", "right"),
+    [
+        ("none", -6.0, -5.0, False),
+        ("token", -2.0, -2.5, True),
+        ("word", -2.0, -2.5, True),
+        ("character", -0.5, -1.0, True),
+    ],
+)
+def test_scores_can_be_normalised(tmp_path: Path, normalise: str, good: float, bad: float, right: bool) -> None:
+    # "cats may nap" is 3 words and 12 characters long, "I nap" 2 and 5.
+    path = table(tmp_path, "cats may nap\tI nap")
+    (outcome,), _ = run(path, Words({"cats": -2.0, "may": -2.0, "nap": -2.0, "I": -3.0}), normalise=normalise)
+    assert (outcome.detail["logprob_good"], outcome.detail["logprob_bad"]) == (-6.0, -5.0)
+    assert (outcome.detail.get("score_good", -6.0), outcome.detail.get("score_bad", -5.0)) == (good, bad)
+    assert outcome.value is right
+
+
+def test_slor_subtracts_what_the_words_alone_make_likely(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.txt"
+    counts.write_text("cats 3\nsleep 5\n", encoding="utf-8")
+    (outcome,), notices = run(table(tmp_path, "cats sleep\tcats nap"), Words({}), slor=str(counts))
+    # 8 words of 2 types, and one more type for what is not listed: (3 + 1)/11, (5 + 1)/11, (0 + 1)/11.
+    assert outcome.detail["score_good"] == pytest.approx((-2 - math.log(4 / 11) - math.log(6 / 11)) / 2)
+    assert outcome.detail["score_bad"] == pytest.approx((-2 - math.log(4 / 11) - math.log(1 / 11)) / 2)
+    assert notices == ["1 word that the unigram model does not have"]
+
+
+def test_slor_splits_both_sentences_of_a_pair_alike(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.txt"
+    counts.write_text("the 9\nboys 4\nlaughs. 3\nlaugh 2\n. 5\n", encoding="utf-8")
+    path = table(tmp_path, "the boys laugh.\tthe boys laughs.")
+    suite = pairs.read(path, {"slor": str(counts)})[0]
+    assert suite.options["slor_words"] == "spaces"  # laugh. is not listed; else laughs would not be
+    (outcome,), notices = run(path, Words({}), slor=str(counts))
+    # 23 words of 5 types and one for the rest: 10/29, 5/29, then 1/29 for "laugh." and 4/29 for "laughs.".
+    alike = -3 - math.log(10 / 29) - math.log(5 / 29)
+    assert outcome.detail["score_good"] == pytest.approx((alike - math.log(1 / 29)) / 3)
+    assert outcome.detail["score_bad"] == pytest.approx((alike - math.log(4 / 29)) / 3)
+    assert any(
+        "slor_words=spaces: words that its list lacks are 1 with spaces and 1 with punctuation" in n for n in notices
+    )
+
+
+def test_slor_splits_punctuation_off_where_that_leaves_fewer_words_unlisted(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.txt"
+    counts.write_text("cats 3\nnap 1\nsleep 2\nsleep. 1\n. 5\n", encoding="utf-8")
+    path = table(tmp_path, "cats sleep.\tcats nap.", "cats nap.\tcats sleep.")
+    suite = pairs.read(path, {"slor": str(counts)})[0]
+    assert suite.options["slor_words"] == "punctuation"
+    assert suite.sample(1).options["slor_words"] == "punctuation"
+    outcomes, _ = run(path, Words({}), slor=str(counts))
+    # 12 words of 5 types and one for the rest; "cats sleep ." is 4/18, 3/18 and 6/18.
+    expected = (-2 - math.log(4 / 18) - math.log(3 / 18) - math.log(6 / 18)) / 3
+    assert [o.detail[key] for o, key in zip(outcomes, ("score_good", "score_bad"), strict=True)] == [
+        pytest.approx(expected)
+    ] * 2
+
+
+def test_slor_words_can_be_chosen_and_need_slor(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.txt"
+    counts.write_text("cats 3\nsleep 2\n. 5\n", encoding="utf-8")
+    path = table(tmp_path, "cats sleep.\tcats nap.")
+    chosen = pairs.read(path, {"slor": str(counts), "slor_words": "spaces"})[0]
+    assert chosen.options["slor_words"] == "spaces"
+    with pytest.raises(InputError, match="add slor=FILE"):
+        pairs.read(path, {"slor_words": "spaces"})
+    with pytest.raises(UnknownName, match="value of slor_words 'space'"):
+        pairs.read(path, {"slor": str(counts), "slor_words": "space"})
+
+
+@pytest.mark.parametrize("text", ["", "cats many\n", "7\n", f"cats {'9' * 5000}\n"])
+def test_a_bad_list_of_counts_is_an_error(tmp_path: Path, text: str) -> None:
+    counts = tmp_path / "counts.txt"
+    counts.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError):
+        run(table(tmp_path, "a b\ta c"), Words({}), slor=str(counts))
+
+
+def test_word_log_probabilities_are_kept_on_request(tmp_path: Path) -> None:
+    path = table(tmp_path, "cats sleep\tcats sleeps")
+    (outcome,), _ = run(path, Words({"sleep": -2.0, "cats": None}), print_word_probs="yes")
+    assert outcome.detail["words_good"] == [["cats", None], ["sleep", -2.0]]
+    assert outcome.detail["words_bad"] == [["cats", None], ["sleeps", -1.0]]
+
+
+def test_tokens_without_a_log_probability_are_counted(tmp_path: Path) -> None:
+    outcomes, notices = run(table(tmp_path, "cats sleep\tcats sleeps"), Words({"cats": None, "sleeps": -3.0}))
+    assert outcomes[0].value is True
+    assert notices == ["2 tokens without a log-probability in 2 sentences, counted as 0"]
+
+
+def test_a_target_without_a_log_probability_is_not_judged(tmp_path: Path) -> None:
+    path = table(tmp_path, "cats sleep\tdogs sleep")
+    (outcome,), notices = run(path, Words({"cats": None, "dogs": None}), target="word")
+    assert outcome.value is None
+    assert "1 pair not judged: the model gives no log-probability at all for one of the targets" in notices
+    assert not any("tied" in notice for notice in notices)
+
+
+def test_words_the_model_does_not_know_are_counted(tmp_path: Path) -> None:
+    _, notices = run(table(tmp_path, "cats sleep\tcats sleeps"), Words({}, names={"sleeps": "<unk>"}))
+    assert "1 word that the model does not know, in the sentences of 1 pair" in notices
+
+
+def test_targets_of_several_tokens_are_counted_and_left_out_on_request(tmp_path: Path) -> None:
+    path = table(tmp_path, "cats will sleep\tcats slept", "cats sleep\tcats sleeps")
+    outcomes, notices = run(path, Words({"slept": -5.0}), target="word")
+    assert outcomes[0].value is True
+    assert notices[-1] == "1 pair of 2 with a target of several tokens; their log-probabilities are added up"
+    outcomes, notices = run(path, Words({"slept": -5.0}), target="word", single_piece_only="yes")
+    assert [outcome.value for outcome in outcomes] == [None, False]
+    assert notices[-1].endswith("left out")
+
+
+def test_pairs_that_differ_in_several_places_have_no_word_score(tmp_path: Path) -> None:
+    outcomes, notices = run(table(tmp_path, "a b c\tc b a", "a b\ta c", "a\ta"), Words({"c": -2.0}), target="word")
+    assert [outcome.value for outcome in outcomes] == [None, True, False]
+    assert "1 pair not judged: they differ in more than one place" in notices
+    assert "1 pair of identical sentences, counted as failures" in notices
+
+
+def test_the_questions_up_front_are_those_that_a_run_asks(tmp_path: Path) -> None:
+    path = table(tmp_path, *(f"cat{k} sleeps\tcat{k} sleep" for k in range(7)))
+    (suite,) = pairs.read(path, {})
+    model = Words({})
+    list(suite.run(model))
+    assert model.asked == list(suite.requests())
+
+
+def test_the_first_pairs_of_a_suite_are_a_suite_that_says_so(tmp_path: Path) -> None:
+    (suite,) = pairs.read(table(tmp_path, "a b\ta c", "a b\ta d"), {"target": "word"})
+    assert (len(suite.sample(1)), dict(suite.sample(1).options)["limit"]) == (1, "1")
+    assert suite.sample(5) is suite
+
+
+def test_the_checksum_is_of_the_pairs_and_not_of_how_they_are_scored(tmp_path: Path) -> None:
+    path = table(tmp_path, "a b\ta c")
+    checksums = {pairs.read(path, options)[0].checksum for options in ({}, {"target": "word"})}
+    assert len(checksums) == 1
+    assert pairs.read(table(tmp_path, "a b\ta d"), {})[0].checksum not in checksums
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "expected"),
+    [
+        ("the cat is here", "the cat are here", ("is", "are")),
+        ("he saw himself.", "he saw themselves.", ("himself", "themselves")),
+        ("he will go", "he went", ("will go", "went")),
+        ("他喜欢猫", "他讨厌猫", ("喜欢", "讨厌")),
+        ("same", "same", None),
+        ("who did he see", "he did see who", None),
+        ("a cat sleeps", "a cat", None),
+        ("(yes)", "(no)", ("yes", "no")),
+    ],
+)
+def test_the_one_place_where_sentences_differ(good: str, bad: str, expected: tuple[str, str] | None) -> None:
+    found = difference(good, bad)
+    assert (found and (good[found.start : found.good_end], bad[found.start : found.bad_end])) == expected
+
+
+SENTENCES = st.text(alphabet="ab .'", max_size=12)
+
+
+@given(SENTENCES, SENTENCES)
+def test_putting_the_other_words_in_the_target_gives_the_other_sentence(good: str, bad: str) -> None:
+    found: Any = difference(good, bad)
+    if found is not None:
+        start, ours, theirs = found.start, found.good_end, found.bad_end
+        assert (good[:start] + bad[start:theirs] + good[ours:]).split() == bad.split()
+        assert good[start:ours] != bad[start:theirs]

@@ -1,0 +1,274 @@
+"""Localism: asked as a whole and asked step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from wug.errors import InputError, SuiteError
+from wug.families import pcfgset
+from wug.models.oracle import Oracle
+from wug.types import Notice, Outcome
+
+FILE = """unrolled\tcopy M5 B15 \t*1
+unrolled\trepeat *1\tM5 B15 M5 B15
+original\trepeat copy M5 B15\tM5 B15 M5 B15
+unrolled\techo A1 B2 \t*1
+unrolled\treverse C3 D4 \t*2
+unrolled\tappend *1 , *2\tA1 B2 B2 D4 C3
+original\tappend echo A1 B2 , reverse C3 D4\tA1 B2 B2 D4 C3
+"""
+
+
+class Replies:
+    """A model that answers from a table, and by the rules where that has nothing."""
+
+    id = "replies"
+
+    def __init__(self, replies: dict[str, str] | None = None) -> None:
+        self.replies = replies or {}
+        self.calls: list[list[str]] = []
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        self.calls.append(list(sources))
+        right = Oracle().generate(sources)
+        return [self.replies.get(source, answer) for source, answer in zip(sources, right, strict=True)]
+
+
+def suite(folder: Path, text: str = FILE) -> pcfgset.Localism:
+    path = folder / "unrolled_test.tsv"
+    path.write_text(text)
+    (found,) = pcfgset.read(path, {})
+    assert isinstance(found, pcfgset.Localism)
+    return found
+
+
+def outcomes(rows: object, check: str = "consistency") -> list[Outcome]:
+    return [row for row in rows if isinstance(row, Outcome) and row.check == check]  # type: ignore[attr-defined]
+
+
+def test_questions_go_level_by_level_with_whole_sources_in_the_first(tmp_path: Path) -> None:
+    model = Replies()
+    list(suite(tmp_path).run(model))
+    assert model.calls == [
+        [
+            "repeat copy M5 B15",
+            "append echo A1 B2 , reverse C3 D4",
+            "copy M5 B15",
+            "echo A1 B2",
+            "reverse C3 D4",
+        ],
+        ["repeat M5 B15", "append A1 B2 B2 , D4 C3"],
+    ]
+
+
+def test_what_can_be_asked_up_front_is_the_first_level(tmp_path: Path) -> None:
+    found = suite(tmp_path)
+    model = Replies()
+    list(found.run(model))
+    assert found.requests() == model.calls[0]
+
+
+def test_an_answer_becomes_part_of_the_next_question(tmp_path: Path) -> None:
+    model = Replies({"copy M5 B15": "M5 A3"})
+    rows = list(suite(tmp_path).run(model))
+    assert "repeat M5 A3" in model.calls[1]
+    # The worked example of the data's own description: inconsistent, unrolled wrong, original right.
+    assert outcomes(rows)[0].value is False
+    assert outcomes(rows, "unrolled_accuracy")[0].value is False
+    assert outcomes(rows, "original_accuracy")[0].value is True
+
+
+def test_two_wrong_answers_that_are_equal_are_consistent(tmp_path: Path) -> None:
+    rows = list(suite(tmp_path).run(Replies({"repeat copy M5 B15": "X1", "repeat M5 B15": "X1"})))
+    assert outcomes(rows)[0].value is True
+    assert outcomes(rows, "unrolled_accuracy")[0].value is False
+
+
+def test_an_empty_answer_leaves_its_place_empty(tmp_path: Path) -> None:
+    model = Replies({"copy M5 B15": "", "reverse C3 D4": ""})
+    rows = list(suite(tmp_path).run(model))
+    assert model.calls[1] == ["repeat", "append A1 B2 B2 ,"]
+    assert [row.text for row in rows if isinstance(row, Notice)] == ["3 of 7 answers are empty"]
+
+
+def test_results_are_grouped_by_steps_depth_and_the_longest_string_on_the_way(tmp_path: Path) -> None:
+    one, two = outcomes(suite(tmp_path).run(Oracle()))
+    assert one.groups == {
+        "function": "repeat",
+        "depth": "2",
+        "length": "4",
+        "functions": "2",
+        "steps": "2",
+        "longest": "2",
+        "intermediate": "up to 5",
+        "strings": "up to 5",
+    }
+    assert (two.groups["steps"], two.groups["depth"], two.groups["longest"]) == ("3", "2", "3")
+
+
+def test_the_last_step_does_not_count_as_on_the_way(tmp_path: Path) -> None:
+    text = (
+        "unrolled\trepeat A1 B2 C3 \t*1\nunrolled\tcopy *1\tA1 B2 C3 A1 B2 C3\n"
+        "original\tcopy repeat A1 B2 C3\tA1 B2 C3 A1 B2 C3\n"
+    )
+    (row,) = outcomes(suite(tmp_path, text).run(Oracle()))
+    assert row.groups["intermediate"] == "over 5"
+    text = "unrolled\tcopy A1 B2 C3 \t*1\nunrolled\trepeat *1\tA1 B2 C3 A1 B2 C3\n"
+    text += "original\trepeat copy A1 B2 C3\tA1 B2 C3 A1 B2 C3\n"
+    (row,) = outcomes(suite(tmp_path, text).run(Oracle()))
+    assert row.groups["intermediate"] == "up to 5"
+
+
+def test_the_script_groups_by_what_was_answered_on_the_way_and_not_by_what_is_right(tmp_path: Path) -> None:
+    """`copy M5 B15` is answered with six symbols, which is wrong; `repeat` with six at last, which does not count."""
+    six = "M5 B15 M5 B15 M5 B15"
+    one, _ = outcomes(suite(tmp_path).run(Replies({"copy M5 B15": six})))
+    assert (one.groups["intermediate"], one.groups["strings"]) == ("up to 5", "over 5")
+    one, _ = outcomes(suite(tmp_path).run(Replies({"repeat M5 B15": six})))
+    assert (one.groups["intermediate"], one.groups["strings"]) == ("up to 5", "up to 5")
+
+
+def test_the_tree_of_answers_says_where_it_first_went_wrong(tmp_path: Path) -> None:
+    model = Replies({"echo A1 B2": "A1", "append A1 , D4 C3": "A1 C3"})
+    detail = outcomes(suite(tmp_path).run(model))[1].detail
+    assert detail["answer"] == "A1 B2 B2 D4 C3"
+    assert detail["steps"] == [
+        {"source": "echo A1 B2", "inputs": ["A1 B2"], "answer": "A1", "right": "A1 B2 B2", "diverges": True},
+        {"source": "reverse C3 D4", "inputs": ["C3 D4"], "answer": "D4 C3", "right": "D4 C3", "diverges": False},
+        {
+            "source": "append A1 , D4 C3",
+            "inputs": [0, 1],
+            "answer": "A1 C3",
+            "right": "A1 D4 C3",
+            "diverges": False,
+        },
+    ]
+
+
+def test_the_tree_can_be_shown(tmp_path: Path) -> None:
+    model = Replies({"echo A1 B2": "", "append , D4 C3": "C3"})
+    detail = outcomes(suite(tmp_path).run(model))[1].detail
+    assert pcfgset.show(detail) == (
+        "append → C3   ✗ right: D4 C3\n"
+        "├─ echo → (nothing)   ✗ first wrong here, right: A1 B2 B2\n"
+        "│  └─ A1 B2\n"
+        "└─ reverse → D4 C3\n"
+        "   └─ C3 D4\n"
+        "\n"
+        "step by step  C3   ✗\n"
+        "as a whole    A1 B2 B2 D4 C3   ✓\n"
+        "target        A1 B2 B2 D4 C3\n"
+        "not consistent"
+    )
+
+
+FAULTS = [
+    ("unrolled\tcopy A1 B2\t*1\nunrolled\trepeat *1 A1 B2\n", 2, "found 1 tab in"),
+    (
+        "unrolled\tcopy *1 \t*1\nunrolled\trepeat *1\tA1 A1\noriginal\trepeat copy A1\tA1 A1\n",
+        1,
+        "before it is defined",
+    ),
+    (
+        "unrolled\tcopy A1 \t*1\nunrolled\trepeat *3\tA1 A1\noriginal\trepeat copy A1\tA1 A1\n",
+        2,
+        "before it is defined",
+    ),
+    ("original\trepeat copy A1\tA1 A1\n", 1, "an `original` line without `unrolled`"),
+    ("unrolled\tcopy A1 \t*1\nunrolled\trepeat *1\tA1 A1\n", 2, "no `original` line follows"),
+    ("unrolled\tcopy A1 \t*1\noriginal\trepeat copy A1\tA1 A1\n", 2, "must have the target, not a placeholder"),
+    ("unrolled\tcopy A1 \tA1\nunrolled\trepeat A1\tA1\n", 2, "an `original` line is missing before this one"),
+    ("unroled\tcopy A1 \t*1\n", 1, "the label is 'unroled'"),
+    ("unrolled\tcopy A1 \t*2\n", 1, "the target of step 1 is *2, and must be *1"),
+    ("unrolled\tcopy A1 \t*1 B2\n", 1, "mixes an answer with symbols"),
+    ("unrolled\tcopi A1 \t*1\n", 1, "'copi' is none"),
+    ("unrolled\tcopy repeat A1 \t*1\n", 1, "a step has one function"),
+    ("unrolled\tappend A1 \t*1\n", 1, "'append' takes 2 argument(s)"),
+    ("unrolled\tcopy A1 \t*1\nunrolled\tcopy *1 B2\t*2\n", 2, "must be an argument by itself"),
+    ("unrolled\tcopy A1 \t*1\nunrolled\tappend *1 , *1\tA1 A1\n", 2, "'*1' is used a second time"),
+    ("unrolled\tcopy A1 \t*1\nunrolled\tcopy B2 \tB2\noriginal\tcopy B2\tB2\n", 3, "'*1' is never used"),
+    ("unrolled\tcopy A1 \tA1\noriginal\tcopy B2\tA1\n", 2, "the steps make up another source"),
+    ("unrolled\tcopy A1 \tA1\noriginal\tcopy A1\tB2\n", 2, "that of the last step A1"),
+    ("unrolled\tcopy A1 \tA1\noriginal\tcopy\tA1\n", 2, "'copy' has no argument"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "message"), FAULTS)
+def test_a_faulty_file_gives_its_line(tmp_path: Path, text: str, line: int, message: str) -> None:
+    path = tmp_path / "unrolled_test.tsv"
+    path.write_text(text)
+    problem = pcfgset.check(path)[0]
+    assert problem.place == f"unrolled_test.tsv, line {line}"
+    assert message in problem.message
+    with pytest.raises(SuiteError) as caught:
+        pcfgset.read(path, {})
+    assert str(path) in str(caught.value)
+    assert f"unrolled_test.tsv, line {line}: " in str(caught.value)
+
+
+def test_one_fault_is_told_once_and_later_samples_are_still_checked(tmp_path: Path) -> None:
+    path = tmp_path / "unrolled_test.tsv"
+    path.write_text(
+        "unrolled copy A1 *1\nunrolled\trepeat *1\tA1 A1\noriginal\trepeat copy A1\tA1 A1\n"
+        + FILE
+        + "orignal\tcopy A1\tA1\n"
+    )
+    assert [problem.place.rpartition(" ")[2] for problem in pcfgset.check(path)] == ["1", "11"]
+
+
+def test_crlf_and_a_wrong_target_are_found_by_checking(tmp_path: Path) -> None:
+    path = tmp_path / "unrolled_test.tsv"
+    path.write_bytes(b"unrolled\tcopy A1 \tB2\r\noriginal\tcopy A1\tB2\r\n")
+    places = [(problem.level, problem.place) for problem in pcfgset.check(path)]
+    assert places == [("warning", "unrolled_test.tsv, line 1"), ("error", "unrolled_test.tsv, sample 1")]
+
+
+TRACE = """-----------------------------
+copy M5 B15 -> M5 B15
+repeat M5 B15 -> 
+repeat copy M5 B15 -> []
+True
+-----------------------------
+shift B5 T13 -> T13
+copy T13 -> T13
+copy shift B5 T13 -> T13 B5
+False
+"""  # noqa: W291
+
+
+def test_a_trace_is_scored_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "trace.txt").write_text(TRACE)
+    rows = list(pcfgset.score_localism(tmp_path / "trace.txt"))
+    assert [row.value for row in outcomes(rows)] == [True, False]
+    assert [row.value for row in outcomes(rows, "unrolled_accuracy")] == [False, False]
+    assert [row.value for row in outcomes(rows, "original_accuracy")] == [False, True]
+    assert [row.text for row in rows if isinstance(row, Notice)] == ["2 of 6 answers are empty"]
+
+
+def test_a_trace_that_contradicts_itself_gives_notices(tmp_path: Path) -> None:
+    text = TRACE.replace("True", "False").replace("copy T13 ->", "copy T14 ->")
+    (tmp_path / "trace.txt").write_text(text)
+    notices = [row.text for row in pcfgset.score_localism(tmp_path / "trace.txt") if isinstance(row, Notice)]
+    assert "in 1 samples a step was not asked with the answers of the steps before it" in notices
+    assert "in 1 samples the trace calls consistent what is not, or the reverse" in notices
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("copy A1 -> A1\n", "line 1", "begins with a line of dashes"),
+        ("-----\ncopy A1 = A1\n", "line 2", "expected `source -> answer`"),
+        ("-----\ncopy A1 -> A1\nTrue\n", "line 2", "at least one step and the whole source"),
+        ("-----\ncopy A1 -> A1\nrepeat copy A1 -> A1\n", "line 3", "1 steps for a source of 2 functions"),
+        ("-----\ncopy A1 -> A1\nrepeat copi A1 -> A1\n", "line 3", "unknown word 'copi'"),
+    ],
+)
+def test_a_faulty_trace_gives_its_line(tmp_path: Path, text: str, place: str, message: str) -> None:
+    (tmp_path / "trace.txt").write_text(text)
+    with pytest.raises(InputError) as caught:
+        list(pcfgset.score_localism(tmp_path / "trace.txt"))
+    assert f"trace.txt, {place}: " in str(caught.value)
+    assert message in str(caught.value)

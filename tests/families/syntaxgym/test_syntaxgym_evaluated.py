@@ -1,0 +1,160 @@
+"""Judging region values that another program computed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wug.errors import InputError
+from wug.families import syntaxgym
+from wug.types import Notice, Outcome
+
+
+def region(number: int, bits: object) -> dict[str, Any]:
+    return {
+        "region_number": number,
+        "content": f"r{number}",
+        "metric_value": bits,
+        "oovs": ["r1"] if number == 1 else [],
+    }
+
+
+DOCUMENT: dict[str, Any] = {
+    "meta": {"name": "wugs", "metric": ["sum", "mean"], "model": "m"},
+    "region_meta": {"1": "np", "2": "verb"},
+    "predictions": ["(2;%a%) < (2;%b%)"],
+    "items": [
+        {
+            "item_number": 1,
+            "conditions": [
+                {
+                    "condition_name": "a",
+                    "regions": [region(1, {"sum": 1, "mean": 1}), region(2, {"sum": 2.0, "mean": 4.0})],
+                },
+                {
+                    "condition_name": "b",
+                    "regions": [region(1, {"sum": 1, "mean": 1}), region(2, {"sum": 3.0, "mean": 3.0})],
+                },
+            ],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    return copy.deepcopy(DOCUMENT)
+
+
+def save(document: object, path: Path) -> Path:
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def verdicts(path: Path, gold: Path | None = None, metric: str | None = None) -> dict[str, Any]:
+    rows = syntaxgym.score_evaluated(path, gold, metric)
+    return {row.check: row.value for row in rows if isinstance(row, Outcome)}
+
+
+def gold_of(document: dict[str, Any], path: Path) -> Path:
+    gold = copy.deepcopy(document)
+    gold["meta"] = {"name": "wugs v2"}
+    return save(gold, path)
+
+
+def test_predictions_of_the_file_are_judged_by_its_metrics(document: dict[str, Any], tmp_path: Path) -> None:
+    path = save(document, tmp_path / "out.json")
+    assert verdicts(path) == {
+        "prediction_0": True,
+        "all_predictions": True,
+        "prediction_0/mean": False,
+        "all_predictions/mean": False,
+    }
+    assert verdicts(path, metric="mean") == {"prediction_0": False, "all_predictions": False}
+
+
+def test_rows_carry_values_and_unknown_words(document: dict[str, Any], tmp_path: Path) -> None:
+    evaluated = syntaxgym.read_evaluated(save(document, tmp_path / "out.json"))
+    assert evaluated.model == "m"
+    table = list(syntaxgym.surprisals_tsv(row for row in evaluated.rows() if isinstance(row, Outcome)))
+    assert table[1:3] == [("1", "a", "1", "r1", "1.0", "r1"), ("1", "a", "2", "r2", "2.0", "")]
+
+
+def test_predictions_come_from_the_gold_suite_where_the_file_has_none(document: dict[str, Any], tmp_path: Path) -> None:
+    gold = gold_of(document, tmp_path / "in.json")
+    del document["predictions"]
+    path = save(document, tmp_path / "out.json")
+    assert verdicts(path, gold, "sum") == {"prediction_0": True, "all_predictions": True}
+    assert syntaxgym.read_evaluated(path, gold).suite.name == "wugs v2"
+
+
+def test_no_predictions_anywhere_is_an_error(document: dict[str, Any], tmp_path: Path) -> None:
+    del document["predictions"]
+    with pytest.raises(InputError, match="Give the suite that has them"):
+        verdicts(save(document, tmp_path / "out.json"))
+
+
+def test_a_table_with_values_is_judged_with_its_gold_suite(document: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "out.tsv"
+    evaluated = syntaxgym.read_evaluated(save(document, tmp_path / "out.json"), metric="sum")
+    rows = [row for row in evaluated.rows() if isinstance(row, Outcome)]
+    path.write_text(syntaxgym.tsv_text(syntaxgym.surprisals_tsv(rows)), encoding="utf-8")
+    assert verdicts(path, gold_of(document, tmp_path / "in.json")) == {"prediction_0": True, "all_predictions": True}
+
+
+def test_a_single_number_is_the_value_of_the_primary_metric(document: dict[str, Any], tmp_path: Path) -> None:
+    for condition in document["items"][0]["conditions"]:
+        for one in condition["regions"]:
+            one["metric_value"] = one["metric_value"]["sum"]
+    assert verdicts(save(document, tmp_path / "out.json")) == {"prediction_0": True, "all_predictions": True}
+
+
+def test_an_undefined_value_is_an_error_only_where_a_prediction_uses_it(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    conditions = document["items"][0]["conditions"]
+    conditions[0]["regions"][0]["metric_value"] = {"sum": float("nan"), "mean": None}
+    assert verdicts(save(document, tmp_path / "out.json"))["prediction_0"] is True
+    conditions[0]["regions"][1]["metric_value"] = {"sum": float("nan"), "mean": None}
+    with pytest.raises(InputError, match="item 1, prediction 0: region 2 of condition a"):
+        verdicts(save(document, tmp_path / "out.json"))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("delete", "item 1, condition a, region 2: 'metric_value' is missing"),
+        ({"mean": 1.0}, "metric_value has no 'sum'. There is: mean"),
+        ({"sum": [1], "mean": 1.0}, "metric_value must be a number of bits, not a list"),
+        ("many", "metric_value must be a number of bits, not the text 'many'"),
+        (True, "metric_value must be a number of bits, not true"),
+    ],
+)
+def test_a_missing_or_wrong_value_is_named(value: object, words: str, document: dict[str, Any], tmp_path: Path) -> None:
+    one = document["items"][0]["conditions"][0]["regions"][1]
+    one["metric_value"] = value
+    if value == "delete":
+        del one["metric_value"]
+    with pytest.raises(InputError) as caught:
+        verdicts(save(document, tmp_path / "out.json"))
+    assert words in str(caught.value)
+
+
+def test_items_that_do_not_match_the_gold_suite_are_an_error(document: dict[str, Any], tmp_path: Path) -> None:
+    gold = gold_of(document, tmp_path / "in.json")
+    document["items"][0]["item_number"] = 2
+    with pytest.raises(InputError) as caught:
+        verdicts(save(document, tmp_path / "out.json"), gold)
+    assert "item 1: is in the gold suite but not here" in str(caught.value)
+    assert "item 2: is not in the gold suite" in str(caught.value)
+
+
+def test_sentences_that_differ_from_the_gold_suite_are_a_notice(document: dict[str, Any], tmp_path: Path) -> None:
+    gold = gold_of(document, tmp_path / "in.json")
+    document["items"][0]["conditions"][1]["regions"][0]["content"] = "other"
+    rows = list(syntaxgym.score_evaluated(save(document, tmp_path / "out.json"), gold))
+    assert rows[0] == Notice("1 sentences differ from the gold suite's; the first is item 1, condition b")

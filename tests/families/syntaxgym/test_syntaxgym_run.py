@@ -1,0 +1,223 @@
+"""Running a suite: tokens into regions, metrics, verdicts, and what is said about odd answers."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wug.errors import FormulaError, InputError
+from wug.families import syntaxgym
+from wug.types import LN2, Notice, Outcome, Request, Row, Scored, Token
+
+
+@dataclass
+class Speaker:
+    """Scores each word by a table of bits (1 where it has none); `marks` are added around the sentence."""
+
+    bits: Mapping[str, float | None] = field(default_factory=dict)
+    pattern: str = r"\S+"
+    end: float | None = None
+    asked: list[str] = field(default_factory=list)
+    id: str = "speaker"
+    options: Mapping[str, str] = field(default_factory=dict)
+    chunk: int = 100
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        self.asked += [request.text for request in requests]
+        return [self.scored(request.text) for request in requests]
+
+    def scored(self, text: str) -> Scored:
+        tokens = []
+        for match in re.finditer(self.pattern, text):
+            bits = self.bits.get(match.group(), 1.0)
+            name = "<unk>" if match.group().isupper() and len(match.group()) > 1 else match.group()
+            tokens.append(Token(name, match.start(), match.end(), None if bits is None else -bits * LN2))
+        if self.end is not None:
+            tokens.append(Token("<eos>", len(text), len(text), -self.end * LN2))
+        return Scored.of(text, tokens)
+
+
+def suite(folder: Path, *predictions: str, options: Mapping[str, str] | None = None, **sentences: Sequence[str]) -> Any:
+    count = len(next(iter(sentences.values())))
+    conditions = [
+        {
+            "condition_name": name,
+            "regions": [{"region_number": n, "content": content} for n, content in enumerate(contents, start=1)],
+        }
+        for name, contents in sentences.items()
+    ]
+    document = {
+        "meta": {"name": "number_wugs"},
+        "region_meta": {str(n): f"r{n}" for n in range(1, count + 1)},
+        "predictions": list(predictions),
+        "items": [{"item_number": 7, "conditions": conditions}],
+    }
+    path = folder / "suite.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return syntaxgym.read(path, options or {})[0]
+
+
+def verdicts(rows: Sequence[Row]) -> dict[str, Any]:
+    return {row.check: row.value for row in rows if isinstance(row, Outcome)}
+
+
+def notices(rows: Sequence[Row]) -> list[str]:
+    return [row.text for row in rows if isinstance(row, Notice)]
+
+
+def regions(rows: Sequence[Row], condition: str) -> list[dict[str, Any]]:
+    last = next(row for row in rows if isinstance(row, Outcome) and row.check == "all_predictions")
+    found: list[dict[str, Any]] = last.detail["conditions"][condition]["regions"]
+    return found
+
+
+def test_every_prediction_is_judged_and_then_all_of_them(tmp_path: Path) -> None:
+    asked = suite(
+        tmp_path, "(2;%good%) < (2;%bad%)", "(1;%good%) < (1;%bad%)", good=["A wug", "runs"], bad=["A wug", "run"]
+    )
+    rows = list(asked.run(Speaker({"run": 9.0, "runs": 4.0})))
+    assert verdicts(rows) == {"prediction_0": True, "prediction_1": False, "all_predictions": False}
+    assert notices(rows) == []
+    outcomes = [row for row in rows if isinstance(row, Outcome)]
+    assert {(row.item, row.groups["circuit"]) for row in outcomes} == {("7", "Agreement")}
+    assert outcomes[0].detail["margin"] == pytest.approx(5.0)
+    assert outcomes[0].detail["left"] == pytest.approx(4.0)
+    assert outcomes[0].detail["right"] == pytest.approx(9.0)
+    assert outcomes[1].detail["margin"] == 0.0
+
+
+def test_the_last_row_of_an_item_has_everything_a_page_needs(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(2;%a%) > 0", a=["A WUG", "runs fast"])
+    rows = list(asked.run(Speaker({"runs": 4.0, "fast": 2.0})))
+    detail = next(row for row in rows if isinstance(row, Outcome) and row.check == "all_predictions").detail
+    assert json.loads(json.dumps(detail)) == detail
+    assert detail["conditions"]["a"]["sentence"] == "A WUG runs fast"
+    first, second = detail["conditions"]["a"]["regions"]
+    assert (first["number"], first["content"], first["oovs"]) == (1, "A WUG", ["WUG"])
+    assert second["value"] == second["values"]["sum"] == pytest.approx(6.0)
+    assert [text for text, _ in second["tokens"]] == ["runs", "fast"]
+    assert [text for text, _ in first["tokens"]] == ["A", "<unk>"]
+
+
+def test_without_predictions_there_is_nothing_to_judge_but_all_to_measure(tmp_path: Path) -> None:
+    rows = list(suite(tmp_path, a=["A wug", "runs"]).run(Speaker()))
+    assert verdicts(rows) == {"all_predictions": None}
+    assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 1.0])
+
+
+def test_metrics_are_taken_over_the_tokens_of_a_region(tmp_path: Path) -> None:
+    asked = suite(tmp_path, options={"metric": "all"}, a=["x", "k l m n"])
+    rows = list(asked.run(Speaker({"k": 1.0, "l": 2.0, "m": 3.0, "n": 10.0})))
+    # 16 in all over 4 tokens; the middle two are 2 and 3; 10 - 1.
+    assert regions(rows, "a")[1]["values"] == pytest.approx(
+        {"sum": 16.0, "mean": 4.0, "median": 2.5, "range": 9.0, "max": 10.0, "min": 1.0}
+    )
+
+
+def test_each_further_metric_has_checks_of_its_own(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(2;%a%) > (2;%b%)", options={"metric": "mean,sum"}, a=["x", "k k"], b=["x", "l"])
+    rows = list(asked.run(Speaker({"k": 2.0, "l": 3.0})))
+    assert verdicts(rows) == {
+        "prediction_0": True,
+        "all_predictions": True,
+        "prediction_0/mean": False,
+        "all_predictions/mean": False,
+    }
+    assert asked.descriptions["prediction_0/mean"].endswith("(by the mean of the tokens)")
+    assert list(asked.descriptions) == list(verdicts(rows))
+
+
+def test_wildcard_region_sums_the_whole_condition(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(*;%a%) = 7", a=["x y", "", "k"])
+    assert verdicts(list(asked.run(Speaker({"k": 5.0}))))["prediction_0"] is True
+
+
+def test_wildcard_region_skips_empty_regions_by_metrics_that_have_no_value_there(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(*;%a%) = 6", options={"metric": "max"}, a=["x y", "", "k"])
+    assert verdicts(list(asked.run(Speaker({"k": 5.0}))))["prediction_0"] is True
+
+
+def test_a_token_that_spans_two_regions_counts_in_the_first_and_is_reported(tmp_path: Path) -> None:
+    asked = suite(tmp_path, options={"join": "detokenized"}, a=["A wug", "runs", "."])
+    rows = list(asked.run(Speaker({"runs.": 3.0})))
+    assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 3.0, 0.0])
+    assert notices(rows) == [
+        "1 token spans two regions and counts in the first; the first is 'runs.' in item 7, condition a, region 2",
+        "1 region has text but no token begins in it: its sum is 0 bits; the first is item 7, condition a, region 3",
+    ]
+
+
+def test_a_first_token_without_a_probability_counts_as_0_and_is_reported(tmp_path: Path) -> None:
+    asked = suite(tmp_path, options={"metric": "sum,min"}, a=["A wug", "runs"], b=["A dax", "runs"])
+    rows = list(asked.run(Speaker({"A": None})))
+    assert regions(rows, "a")[0]["values"] == pytest.approx({"sum": 1.0, "min": 0.0})
+    assert regions(rows, "a")[0]["tokens"][0] == ["A", None]
+    assert notices(rows) == [
+        "2 sentences begin with a token that has no probability, as the model has no start mark: it counts as 0 bits; "
+        "the first is 'A' in item 7, condition a, region 1"
+    ]
+
+
+def test_tokens_without_a_probability_elsewhere_are_reported_too(tmp_path: Path) -> None:
+    rows = list(suite(tmp_path, a=["A wug", "runs"]).run(Speaker({"runs": None})))
+    assert "1 token inside a sentence has no probability" in notices(rows)[0]
+
+
+def test_unknown_words_are_counted(tmp_path: Path) -> None:
+    rows = list(suite(tmp_path, a=["A WUG", "BLICKS"]).run(Speaker()))
+    assert notices(rows) == ["2 words are unknown to the model; the first is 'WUG' in item 7, condition a, region 1"]
+
+
+def test_an_infinite_surprisal_is_judged_and_reported(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(2;%a%) > (2;%b%)", a=["A wug", "run"], b=["A wug", "runs"])
+    rows = list(asked.run(Speaker({"run": math.inf})))
+    assert verdicts(rows)["prediction_0"] is True
+    assert "1 token has probability 0" in notices(rows)[0]
+    assert regions(rows, "a")[1]["value"] is None  # JSON has no infinity
+
+
+def test_an_end_mark_counts_in_the_last_region_only_when_asked(tmp_path: Path) -> None:
+    sentences = {"a": ["A wug", "runs", ""]}
+    rows = list(suite(tmp_path, **sentences).run(Speaker(end=5.0)))
+    assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 1.0, 0.0])
+    rows = list(suite(tmp_path, options={"eos": "last_region"}, **sentences).run(Speaker(end=5.0)))
+    assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 6.0, 0.0])
+
+
+def test_a_token_that_begins_with_the_space_before_a_region_counts_in_it(tmp_path: Path) -> None:
+    rows = list(suite(tmp_path, a=["A wug", "runs"]).run(Speaker(pattern=r" ?\S+")))
+    assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 1.0])
+    assert notices(rows) == []
+
+
+def test_a_file_s_oddities_are_notices_of_the_run(tmp_path: Path) -> None:
+    rows = list(suite(tmp_path, a=["A wug ", "runs"]).run(Speaker()))
+    assert notices(rows) == ["item 7, condition a, region 1: spaces around the text are trimmed"]
+
+
+def test_a_prediction_without_a_value_names_item_and_prediction(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "1 / [(2;%a%) - 1] > 0", a=["A wug", "runs"])
+    with pytest.raises(FormulaError) as caught:
+        list(asked.run(Speaker()))
+    assert str(caught.value).startswith("number_wugs, item 7, prediction 0: division by zero\n    1 / [(2;%a%) - 1]")
+
+
+def test_a_region_without_tokens_has_no_mean_for_a_prediction(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(3;%a%) > 0", options={"join": "detokenized", "metric": "mean"}, a=["A wug", "runs", "."])
+    with pytest.raises(
+        InputError, match="item 7, prediction 0: region 3 of condition a has no tokens, so it has no mean"
+    ):
+        list(asked.run(Speaker()))
+
+
+def test_the_model_is_asked_each_sentence_once_in_one_list(tmp_path: Path) -> None:
+    speaker = Speaker()
+    list(suite(tmp_path, a=["A wug", "runs"], b=["A wug", "runs"], c=["A dax", "runs"]).run(speaker))
+    assert speaker.asked == ["A wug runs", "A dax runs"]
