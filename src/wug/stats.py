@@ -186,11 +186,6 @@ def of_shares(method: str | None) -> bool:
     return (method or "").partition(",")[0] in get_args(Method) or (method or "").endswith("sd of shares")
 
 
-def of_numbers(method: str | None) -> bool:
-    """Whether an interval of this method, or the lack of one, is that of a mean of numbers."""
-    return (method or "").partition(",")[0] in ("t", "hall") or (method or "").startswith("none:")
-
-
 def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:
     """The mean of each value over several runs, give or take one standard deviation; n is the runs that have it.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 LN2 = math.log(2)
@@ -117,6 +118,24 @@ class Answer:
 Value: TypeAlias = bool | float | None
 
 
+Unit: TypeAlias = Literal["share", "bits", "nats", "tokens", "count", "distance", "score"]
+"""What a number is: a share of items, an amount, or a score on a scale of its own (BLEU, F1)."""
+Better: TypeAlias = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What is judged or measured, said once by the suite: no view guesses it again."""
+
+    name: str
+    unit: Unit = "share"
+    better: Better = "higher"
+    headline: bool = True
+    """Whether it is for a first look; the first of a suite's that is stands for the result."""
+    meaning: str = ""
+    """A plain-English reading."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One judgement on one item. Every table, chart and page is made of these rows."""
@@ -203,6 +222,54 @@ class Result:
     """A plain-English reading of each check."""
     meta: Mapping[str, Any] = field(default_factory=dict)
     """What a page about the result shows beside the rows: region names, formulas, reference."""
+    checks: tuple[Check, ...] = ()
+    """What each number is, in the order of the suite; told from the values where nobody said it."""
+
+    def __post_init__(self) -> None:
+        if not self.checks:
+            object.__setattr__(self, "checks", _told_from_values(self))
+
+    def check(self, name: str) -> Check:
+        """What a number is; `accuracy:COLUMN` and `prediction_0/mean` are like what stands before the mark."""
+        known = {check.name: check for check in self.checks}
+        found = known.get(name) or known.get(re.split("[:/]", name)[0]) or Check(name)
+        return found if found.name == name else replace(found, name=name)
+
+    @property
+    def headlines(self) -> list[Estimate]:
+        """The estimates over all items that are for a first look."""
+        shown = {check.name for check in self.checks if check.headline}
+        return [estimate for estimate in self.estimates if estimate.group == "all" and estimate.check in shown]
+
+    @property
+    def headline(self) -> Estimate | None:
+        """The estimate that stands for the result; None where it has none over all items."""
+        whole = {estimate.check: estimate for estimate in self.estimates if estimate.group == "all"}
+        first = next((whole[one.name] for one in self.checks if one.headline and one.name in whole), None)
+        return first or next(iter(whole.values()), None)
+
+
+def _told_from_values(result: Result) -> tuple[Check, ...]:
+    """Checks of a suite that declares none, or of a result that was kept before checks were."""
+    judged = {row.check: isinstance(row.value, bool) for row in result.outcomes if row.value is not None}
+    for estimate in result.estimates:
+        method = estimate.method or ""
+        if method and estimate.check not in judged:
+            judged[estimate.check] = method.startswith(_OF_SHARES) or method.endswith(("of shares", "over columns"))
+    names = dict.fromkeys([*(estimate.check for estimate in result.estimates), *judged])
+    first = result.meta.get("headlines") or names
+    return tuple(
+        Check(
+            name,
+            "share" if judged.get(name) else "score",
+            headline=name in first,
+            meaning=result.descriptions.get(name, ""),
+        )
+        for name in sorted(names, key=lambda name: name not in first)
+    )
+
+
+_OF_SHARES = ("wilson", "clopper-pearson")
 
 
 def text_of(answer: Answer | str) -> str:
@@ -277,8 +344,8 @@ class Suite(Protocol):
         """Every scoring option, for the signature."""
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """A plain-English reading of each check."""
+    def checks(self) -> Sequence[Check]:
+        """What it judges and measures, the check that stands for it first."""
 
     @property
     def meta(self) -> Mapping[str, Any]:

@@ -213,7 +213,7 @@ def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, k
     from wug.runs.signature import sign
 
     for suite in open_suites(str(folder / name), options or {}, kind):
-        _ = (suite.requests(), suite.descriptions, suite.meta, len(suite.sample(1)))
+        _ = (suite.requests(), suite.checks, suite.meta, len(suite.sample(1)))
         str(sign(suite.name, suite.checksum, suite.options, "fuzz/x@1", {}))
 
 

@@ -279,7 +279,7 @@ def test_an_unfinished_run_says_so_at_the_top() -> None:
 
 
 def test_a_result_with_nothing_but_estimates_still_has_its_page() -> None:
-    seen = read(render([Report(agreement(outcomes=(), descriptions={}, meta={}, warnings=()))]))
+    seen = read(render([Report(agreement(outcomes=(), descriptions={}, checks=(), meta={}, warnings=()))]))
     assert "Prediction 0 50.0 % [9.5, 90.5] · n = 2 No item fails." in seen.text
     assert seen.data == []
 
@@ -340,5 +340,6 @@ def tainted(result: Result) -> Result:
             for o in result.outcomes
         ),
         descriptions={check: text + EVIL for check, text in result.descriptions.items()},
+        checks=tuple(replace(check, meaning=check.meaning + EVIL) for check in result.checks),
         meta=taint({**result.meta, "author": "A", "description": "D", "tags": ["t"]}, {}),
     )

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from wug.report.table import interval_text, value_text
 from wug.report.terminal import show
-from wug.types import Estimate, Result
+from wug.types import Check, Estimate, Result
 
 
 def shown(*results: Result) -> str:
@@ -60,7 +60,8 @@ def test_of_many_checks_only_the_first_is_broken_down() -> None:
 
 
 def test_a_suite_may_say_which_checks_are_headlines() -> None:
-    found = result([share("good", "all", 0.5), share("obscure", "all", 0.5)], meta={"headlines": ["good"]})
+    found = result([share("good", "all", 0.5), share("obscure", "all", 0.5)])
+    found = replace(found, checks=(Check("good"), Check("obscure", headline=False)))
     assert "obscure" not in shown(found)
     assert "more checks and groups" in shown(found)
     assert "obscure" not in shown(*[found] * 4)
@@ -68,14 +69,20 @@ def test_a_suite_may_say_which_checks_are_headlines() -> None:
 
 def test_a_deviation_over_runs_comes_after_a_plus_minus_sign() -> None:
     runs = Estimate("accuracy", "all", 0.8, 3, 0.79, 0.81, "population sd of shares")
-    assert (value_text(runs), interval_text(runs)) == ("80.0 %", "± 1.0")
-    epochs = replace(runs, value=3.0, low=2.5, high=3.5, method="sd")
-    assert (value_text(epochs), interval_text(epochs)) == ("3.000", "± 0.500")
+    epochs = Estimate("peak_epoch", "all", 3.0, 3, 2.5, 3.5, "sd")
+    found = replace(result([runs, epochs]), checks=(Check("accuracy"), Check("peak_epoch", "count")))
+    assert (value_text(found, runs), interval_text(found, runs)) == ("80.0 %", "± 1.0")
+    assert (value_text(found, epochs), interval_text(found, epochs)) == ("3.000", "± 0.500")
 
 
 def test_a_share_by_source_is_in_per_cent_and_a_mean_at_a_bound_says_that_it_has_no_interval() -> None:
     share = Estimate("consistency", "all", 0.9, 8, 0.5, 1.0, "wilson, by source")
-    assert (value_text(share), interval_text(share)) == ("90.0 %", "[50.0, 100.0]")
     mean = Estimate("edit_distance", "all", 0.04, 50, method="none: only 1 of 50 values differ from 0")
-    assert (value_text(mean), interval_text(mean)) == ("0.040", "no interval")
-    assert interval_text(Estimate("bleu", "all", 99.0, 50)) == ""
+    bleu = Estimate("bleu", "all", 99.0, 50)
+    found = replace(
+        result([share, mean, bleu]),
+        checks=(Check("consistency"), Check("edit_distance", "tokens", "lower"), Check("bleu", "score")),
+    )
+    assert (value_text(found, share), interval_text(found, share)) == ("90.0 %", "[50.0, 100.0]")
+    assert (value_text(found, mean), interval_text(found, mean)) == ("0.040", "no interval")
+    assert (value_text(found, bleu), interval_text(found, bleu)) == ("99.000", "")

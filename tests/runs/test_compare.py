@@ -11,7 +11,7 @@ from made_runs import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
 from wug.runs.compare import Choice, Comparison, Contrast, compare
 from wug.runs.store import Store
-from wug.types import Outcome
+from wug.types import Check, Outcome
 
 A, B = "causal/a@1", "causal/b@2"
 RIGHT, WRONG = True, False
@@ -139,7 +139,8 @@ def test_all_suites_are_pooled_too(db: Path) -> None:
 
 def test_all_predictions_is_left_out_where_it_repeats_the_only_one(db: Path) -> None:
     for model in (A, B):
-        keep(db, result("s", model, outcomes({"prediction_0": [RIGHT], "all_predictions": [RIGHT]})))
+        checks = (Check("all_predictions", headline=False), Check("prediction_0"))
+        keep(db, result("s", model, outcomes({"prediction_0": [RIGHT], "all_predictions": [RIGHT]}), checks=checks))
     assert only(compared(db, [1], [2])).check == "prediction_0"
     assert only(compared(db, [1], [2], checks=["all*"])).check == "all_predictions"
 
@@ -147,7 +148,7 @@ def test_all_predictions_is_left_out_where_it_repeats_the_only_one(db: Path) -> 
 def test_a_suite_may_name_the_checks_to_compare(db: Path) -> None:
     values = {"match": [RIGHT, WRONG], "obscure": [RIGHT, WRONG]}
     for model in (A, B):
-        keep(db, result("s", model, outcomes(values), meta={"headlines": ["match"]}))
+        keep(db, result("s", model, outcomes(values), checks=(Check("match"), Check("obscure", headline=False))))
     assert only(compared(db, [1], [2])).check == "match"
     assert len(compared(db, [1], [2], checks=["*"]).contrasts) == 2
 

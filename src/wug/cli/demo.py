@@ -39,8 +39,6 @@ GOES = (
     Go("wug-cogs", ("cogs",), 105),
 )
 
-HEADLINES = ("all_predictions", "accuracy", "consistency", "overgeneralisation", "exact_match")
-
 
 @click.command("demo")
 @click.option(
@@ -97,9 +95,7 @@ def _ask(go: Go, items: int, store: Store, cache: Cache) -> Kept:
 
 def _headline(result: Result) -> Result:
     """The same with its most telling check alone: 35 results have to fit on a screen or two."""
-    whole = [estimate for estimate in result.estimates if estimate.group == "all"]
-    best = next((e for name in HEADLINES for e in whole if e.check == name), whole[0] if whole else None)
-    return replace(result, estimates=() if best is None else (best,), warnings=())
+    return replace(result, estimates=() if result.headline is None else (result.headline,), warnings=())
 
 
 def _next(page: Path, db: Path, runs: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ from wug import registry
 from wug.errors import InputError
 from wug.report import _vega, charts
 from wug.report.comparison_section import compared
-from wug.report.families import Figure, Place, Section, Shown, _generic, overall
+from wug.report.families import Figure, Place, Section, Shown, _generic, overall, shown
 from wug.types import Result
 
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
         family = families[result.kind]
         id = _slug(f"{result.suite} {model}", {entry.id for entry in entries})
         rows = tuple(overall(result))
-        chosen = family.headline(result)
         export = f"wug export {'RUN' if report.run is None else report.run} --to csv"
         section: Section = family.section(result, Place(id=id, room=room, export=export))
         entries.append(
@@ -114,7 +113,7 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
                 model=model,
                 circuit=str(result.meta.get("circuit") or elsewhere),
                 rows=rows,
-                headline=next((row for row in rows if row.check == chosen), None),
+                headline=None if result.headline is None else shown(result, result.headline),
                 section=section,
                 export=export,
             )

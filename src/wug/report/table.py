@@ -11,7 +11,6 @@ from dataclasses import asdict
 from typing import Any
 
 from wug.report.markup import code, latex_blocks, markdown_table
-from wug.stats import of_shares
 from wug.types import Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
@@ -152,7 +151,7 @@ def as_markdown(results: Sequence[Result]) -> str:
     """A table in Markdown with the signatures below."""
     head = ("suite", "model", "check", "group", "value", "95 % interval", "n")
     lines = [
-        (result.suite, result.model, e.check, e.group, value_text(e), interval_text(e), str(e.n))
+        (result.suite, result.model, e.check, e.group, value_text(result, e), interval_text(result, e), str(e.n))
         for result in results
         for e in result.estimates
     ]
@@ -167,7 +166,7 @@ def as_latex(results: Sequence[Result]) -> str:
         [
             (
                 *(result.suite, *([result.model] if several else []), e.check, e.group),
-                *(value_text(e), interval_text(e), str(e.n)),
+                *(value_text(result, e), interval_text(result, e), str(e.n)),
             )
             for e in result.estimates
         ]
@@ -185,26 +184,26 @@ FORMATS: Mapping[str, Callable[[Sequence[Result]], str]] = {
 }
 
 
-def value_text(estimate: Estimate) -> str:
-    """A share in per cent, a mean as it is."""
-    return f"{100 * estimate.value:.1f} %" if _is_share(estimate) else f"{estimate.value:.3f}"
+def value_text(result: Result, estimate: Estimate) -> str:
+    """A share in per cent, anything else as it is."""
+    return f"{100 * estimate.value:.1f} %" if _is_share(result, estimate) else f"{estimate.value:.3f}"
 
 
-def interval_text(estimate: Estimate) -> str:
+def interval_text(result: Result, estimate: Estimate) -> str:
     """The interval in the unit of the value, a standard deviation over runs after ±; empty without either.
 
     Where values lie so close to a bound that no interval holds, it says that there is none.
     """
     if estimate.low is None or estimate.high is None:
         return "no interval" if (estimate.method or "").startswith("none:") else ""
-    scale, digits = (100, 1) if _is_share(estimate) else (1, 3)
+    scale, digits = (100, 1) if _is_share(result, estimate) else (1, 3)
     if _is_deviation(estimate):
         return f"± {scale * (estimate.high - estimate.low) / 2:.{digits}f}"
     return f"[{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
 
 
-def _is_share(estimate: Estimate) -> bool:
-    return of_shares(estimate.method)
+def _is_share(result: Result, estimate: Estimate) -> bool:
+    return result.check(estimate.check).unit == "share"
 
 
 def _is_deviation(estimate: Estimate) -> bool:

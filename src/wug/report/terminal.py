@@ -68,13 +68,13 @@ def block(result: Result) -> RenderableType:
     checks = _checks(result)
     left_out = len({estimate.check for estimate in result.estimates}) > len(checks)
     for place, (check, fields) in enumerate(checks.items()):
-        lines = list(_grouped(fields))
+        lines = list(_grouped(result, fields))
         if place and len(checks) > BROKEN_DOWN:
             lines, left_out = [], left_out or bool(lines)
         for estimate in fields.get("all", ()):
-            meaning = result.descriptions.get(check, "")
+            meaning = result.check(check).meaning
             name = f"  {check.replace('_', ' ')}"
-            lines.insert(0, (name, meaning, value_text(estimate), interval_text(estimate)))
+            lines.insert(0, (name, meaning, value_text(result, estimate), interval_text(result, estimate)))
         for name, meaning, value, interval in lines:
             table.add_row(escape(name), escape(meaning), f"[bold]{value}[/]", escape(interval))
     parts: list[RenderableType] = [head, table]
@@ -95,7 +95,7 @@ def overview(results: Sequence[Result]) -> Table:
     for name in ("value", "95 % interval", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     for result in results:
-        whole = headlines(result)
+        whole = result.headlines
         model = [escape(result.model)] if several else []
         if not whole:
             table.add_row(escape(result.suite), *model, f"[dim]{result.status}[/]", "", "", f"{result.n:,}")
@@ -105,8 +105,8 @@ def overview(results: Sequence[Result]) -> Table:
                 escape(result.suite) if first else "",
                 *(model if first else [""] * len(model)),
                 escape(estimate.check.replace("_", " ")),
-                f"[bold]{value_text(estimate)}[/]",
-                escape(interval_text(estimate)),
+                f"[bold]{value_text(result, estimate)}[/]",
+                escape(interval_text(result, estimate)),
                 f"{estimate.n:,}",
             )
     return table
@@ -130,13 +130,6 @@ def circuits(results: Sequence[Result]) -> Table:
         shown = f"{100 * fmean(values):.1f} %"
         table.add_row(escape(circuit), *([escape(model)] if several else []), f"[bold]{shown}[/]", str(len(values)))
     return table
-
-
-def headlines(result: Result) -> list[Estimate]:
-    """The estimates over all items; `all_predictions` only where it says more than the one prediction does."""
-    whole = [estimate for estimate in result.estimates if estimate.group == "all" and _headline(result, estimate)]
-    single = sum(estimate.check.startswith("prediction_") for estimate in whole) == 1
-    return [estimate for estimate in whole if not (single and estimate.check == "all_predictions")]
 
 
 def failures(result: Result) -> list[str]:
@@ -178,23 +171,18 @@ def _print_signature(signature: str, console: Console) -> None:
 def _checks(result: Result) -> dict[str, dict[str, list[Estimate]]]:
     """The estimates of each check by the field that they are grouped by; `all` where they are not.
 
-    Where the suite names its headlines, they alone.
+    Those for a first look alone.
     """
     found: dict[str, dict[str, list[Estimate]]] = {}
     for estimate in result.estimates:
-        if not _headline(result, estimate):
+        if not result.check(estimate.check).headline:
             continue
         fields = found.setdefault(estimate.check, {})
         fields.setdefault(estimate.group.partition("=")[0], []).append(estimate)
     return found
 
 
-def _headline(result: Result, estimate: Estimate) -> bool:
-    """Whether a check is for a first look; all are, where the suite does not say which."""
-    return estimate.check in result.meta.get("headlines", (estimate.check,))
-
-
-def _grouped(fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
+def _grouped(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
     """Name, n, value and interval of each group, field by field, numbers in their order."""
     for field, found in fields.items():
         if field == "all" or len(found) < 2:  # which says no more than `all` does
@@ -202,10 +190,16 @@ def _grouped(fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, st
         ordered = sorted(found, key=_by_number)
         if len(found) > FOLDED and _by_number(ordered[0]) >= 0:
             low, high = (end(found, key=lambda estimate: estimate.value) for end in (min, max))
-            yield f"    {field}", f"{len(found)} values: --format csv", f"{value_text(low)} to {value_text(high)}", ""
+            yield (
+                f"    {field}",
+                f"{len(found)} values: --format csv",
+                f"{value_text(result, low)} to {value_text(result, high)}",
+                "",
+            )
         else:
             for estimate in ordered:
-                yield f"    {estimate.group}", f"n = {estimate.n:,}", value_text(estimate), interval_text(estimate)
+                texts = value_text(result, estimate), interval_text(result, estimate)
+                yield f"    {estimate.group}", f"n = {estimate.n:,}", *texts
 
 
 def _by_number(estimate: Estimate) -> float:

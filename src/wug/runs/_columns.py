@@ -15,7 +15,7 @@ import numpy as np
 from wug.errors import StoreError
 from wug.runs.signature import fields_of
 from wug.runs.sqlite import FAULTS, why
-from wug.runs.store import Store, result_rows, sound_outcomes
+from wug.runs.store import Store, result_of, result_rows, sound_outcomes
 from wug.stats import same_source
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Kept:
     status: str
     signature: str
     descriptions: Mapping[str, str]
-    headlines: tuple[str, ...] | None
+    headlines: tuple[str, ...]
 
     @property
     def fields(self) -> dict[str, str]:
@@ -82,7 +82,7 @@ def kept(db: sqlite3.Connection, run: int) -> list[Kept]:
 
 
 def _kept(row: sqlite3.Row) -> Kept:
-    headlines = json.loads(row["meta"]).get("headlines")
+    found = result_of(row, "")
     return Kept(
         id=row["id"],
         run=row["run"],
@@ -90,8 +90,8 @@ def _kept(row: sqlite3.Row) -> Kept:
         kind=row["kind"],
         status=row["status"],
         signature=row["signature"],
-        descriptions=json.loads(row["descriptions"]),
-        headlines=None if headlines is None else tuple(headlines),
+        descriptions=found.descriptions,
+        headlines=tuple(check.name for check in found.checks if check.headline),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from wug.errors import StoreError
 from wug.runs.seals import outcome_seal, summary_seal
 from wug.runs.store import Run, alive
-from wug.types import Estimate, Outcome, Status, Value
+from wug.types import Check, Estimate, Outcome, Status, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,11 @@ class Kept:
     def estimates(self) -> tuple[Estimate, ...]:
         """Those over all items."""
         return _read(self.summary).estimates
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What they are; nothing of results that were kept before checks were."""
+        return _read(self.summary).checks
 
     @property
     def circuit(self) -> str:
@@ -69,6 +74,7 @@ class Placed:
 @dataclass(frozen=True, slots=True)
 class _Summary:
     estimates: tuple[Estimate, ...] = ()
+    checks: tuple[Check, ...] = ()
     circuit: str = ""
     fault: str = ""
 
@@ -147,6 +153,7 @@ def _read(summary: str) -> _Summary:
     try:
         found = json.loads(summary)
         whole = tuple(Estimate(**fields) for fields in found["estimates"])
-        return _Summary(whole, str(found.get("circuit") or ""))
+        checks = tuple(Check(*fields) for fields in found.get("checks") or ())
+        return _Summary(whole, checks, str(found.get("circuit") or ""))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return _Summary(fault=f"its row is damaged ({error})")

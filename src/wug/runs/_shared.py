@@ -94,18 +94,11 @@ def share(
 
 
 def choose(test: Test, columns: Mapping[int, Sequence[Mapping[str, Column]]], patterns: Sequence[str]) -> list[str]:
-    """The checks to compare: those that `patterns` name, or the suite's headlines.
-
-    Without a choice, `all_predictions` is left out where there is only one prediction, which it repeats.
-    """
+    """The checks to compare: those that `patterns` name, or those for a first look."""
     checks = list(dict.fromkeys(check for side in columns.values() for run in side for check in run))
     if patterns:
         return [check for check in checks if any(fnmatchcase(check, pattern) for pattern in patterns)]
-    headlines = test.first.headlines or checks
-    checks = [check for check in checks if check in headlines] or checks
-    if sum(check.startswith("prediction_") for check in checks) == 1:
-        checks = [check for check in checks if check != "all_predictions"]
-    return checks
+    return [check for check in checks if check in test.first.headlines] or checks
 
 
 def nothing_to_compare(

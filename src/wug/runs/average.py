@@ -34,6 +34,7 @@ def _average(results: Sequence[Result], population: bool) -> Result:
         estimates=tuple(over_runs([result.estimates for result in results], population=population)),
         descriptions=first.descriptions,
         meta=first.meta,
+        checks=first.checks,
     )
 
 

@@ -14,7 +14,7 @@ from wug.runs.cache import Cache
 from wug.runs.opening import OpenedGenerator, OpenedScorer, opened
 from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
-from wug.types import Answer, Estimate, Notice, Outcome, Request, Result, Row, Scored, Status, Suite
+from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Status, Suite
 
 EXAMPLE = 80
 """Characters of a question that a notice quotes."""
@@ -131,6 +131,7 @@ def conclude(
                 given.append(row)
             case Notice():
                 notices[row.text] += 1
+    checks: tuple[Check, ...] = tuple(getattr(suite, "checks", ()))  # a plugin of before has descriptions
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -141,8 +142,9 @@ def conclude(
         estimates=(*stats.estimates(outcomes, method), *given),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
-        descriptions=dict(suite.descriptions),
+        descriptions={check.name: check.meaning for check in checks} or dict(getattr(suite, "descriptions", {})),
         meta=dict(suite.meta),
+        checks=checks,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -16,7 +16,7 @@ from itertools import pairwise
 from wug.errors import InputError, UnknownName
 from wug.runs._shared import find_runs
 from wug.runs.store import Run, Store
-from wug.stats import of_shares, over_runs
+from wug.stats import over_runs
 from wug.types import Estimate, Result
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
@@ -170,9 +170,7 @@ def _wanted(result: Result, suites: Sequence[str], checks: Sequence[str]) -> Ite
     if checks:
         yield from (e for e in whole if any(fnmatchcase(e.check, pattern) for pattern in checks))
         return
-    headlines: Iterable[str] = result.meta.get("headlines") or [estimate.check for estimate in whole]
-    single = sum(estimate.check.startswith("prediction_") for estimate in whole) == 1
-    yield from (e for e in whole if e.check in headlines and not (single and e.check == "all_predictions"))
+    yield from result.headlines
 
 
 def _mark(result: Result) -> str:
@@ -196,8 +194,8 @@ def _curve(
         numbers = tuple(run for run, _, _ in own)
         (e,) = over_runs([[estimate] for _, _, estimate in own]) if len(own) > 1 else [own[0][2]]
         made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
-    share = any(of_shares(point.method) for point in made)
-    return Curve(result.suite, kind, check, result.descriptions.get(check, ""), series, share, tuple(made))
+    known = result.check(check)
+    return Curve(result.suite, kind, check, known.meaning, series, known.unit == "share", tuple(made))
 
 
 def _versions(results: Sequence[Result]) -> Iterator[str]:

@@ -26,6 +26,7 @@ RESULT = (
     "warnings",
     "descriptions",
     "meta",
+    "checks",
     "summary",
 )
 """The columns of a result that its seal covers; the number and the seals of its outcomes come on top."""

@@ -22,7 +22,7 @@ from wug import __version__
 from wug.errors import StoreError
 from wug.runs.seals import RESULT, RUN, Chain, outcome_seal, result_seal, run_seal, seal, summary_seal
 from wug.runs.sqlite import FAULTS, is_ours, make_private, why
-from wug.types import Estimate, Outcome, Result, Status, Value
+from wug.types import Check, Estimate, Outcome, Result, Status, Value
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -32,8 +32,8 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE TABLE IF NOT EXISTS results (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
     suite TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, signature TEXT NOT NULL, n INTEGER NOT NULL,
-    estimates TEXT NOT NULL, warnings TEXT NOT NULL, descriptions TEXT NOT NULL, meta TEXT NOT NULL, summary TEXT,
-    outcomes INTEGER, chain BLOB, seal BLOB, summary_seal BLOB);
+    estimates TEXT NOT NULL, warnings TEXT NOT NULL, descriptions TEXT NOT NULL, meta TEXT NOT NULL, checks TEXT,
+    summary TEXT, outcomes INTEGER, chain BLOB, seal BLOB, summary_seal BLOB);
 CREATE TABLE IF NOT EXISTS outcomes (
     result INTEGER NOT NULL REFERENCES results ON DELETE CASCADE, place INTEGER NOT NULL, item TEXT NOT NULL,
     measure TEXT NOT NULL, value REAL, judged INTEGER NOT NULL, groups TEXT NOT NULL, detail TEXT NOT NULL,
@@ -46,7 +46,11 @@ VERSION = 3
 """2 added `results.summary` (what an overview shows of a result) and `outcomes_by_check`; 3 the seals."""
 ADDED = {
     "runs": {"kept": "INTEGER", "seal": "BLOB"},
-    "results": {"summary": "TEXT", "outcomes": "INTEGER", "chain": "BLOB", "seal": "BLOB", "summary_seal": "BLOB"},
+    "results": {
+        **dict.fromkeys(["checks", "summary"], "TEXT"),
+        **dict.fromkeys(["chain", "seal", "summary_seal"], "BLOB"),
+        "outcomes": "INTEGER",
+    },
     "outcomes": {"seal": "BLOB"},
 }
 """Columns that the first version did not have."""
@@ -185,7 +189,8 @@ class Store:
             "warnings": _dump(list(result.warnings)),
             "descriptions": _dump(dict(result.descriptions)),
             "meta": _dump(dict(result.meta)),
-            "summary": summary_of(estimates, result.meta),
+            "checks": _dump([asdict(check) for check in result.checks]),
+            "summary": summary_of(estimates, result.meta, result.checks),
         }
         with self._transaction():
             made = self._db.execute(
@@ -316,6 +321,7 @@ def result_of(row: Any, model: str, outcomes: Iterable[Outcome] = ()) -> Result:
             outcomes=tuple(outcomes),
             descriptions=json.loads(row["descriptions"]),
             meta=json.loads(row["meta"]),
+            checks=tuple(Check(**fields) for fields in json.loads(row["checks"] or "[]")),
         )
     except (ValueError, TypeError, RecursionError) as error:
         raise _damaged(row, str(error)) from None
@@ -385,10 +391,12 @@ def run_key(signatures: Sequence[str], scope: Mapping[str, Any]) -> str:
     return _dump([list(signatures), dict(scope)])
 
 
-def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any]) -> str:
-    """What an overview shows of a result, as JSON: its estimates over all items, its circuit."""
+def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any], checks: Sequence[Check] = ()) -> str:
+    """What an overview shows of a result, as JSON: its estimates over all items, what they are, its circuit."""
     whole = [fields for fields in estimates if fields["group"] == "all"]
-    return _dump({"estimates": whole, "circuit": meta.get("circuit")})
+    named = {fields["check"] for fields in whole}
+    said = [(check.name, check.unit, check.better, check.headline) for check in checks if check.name in named]
+    return _dump({"estimates": whole, "checks": said, "circuit": meta.get("circuit")})
 
 
 def _run(row: sqlite3.Row) -> Run:

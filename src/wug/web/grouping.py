@@ -10,7 +10,7 @@ from wug.report.families import Figure, Shown
 from wug.report.families._grouped import best_first, in_order, point
 from wug.runs.browse import Kept
 from wug.types import Result
-from wug.web.shown import estimate_shown, family
+from wug.web.shown import estimate_shown
 
 GROUPS = 24
 """Groups of a field that a table shows; a field with more has its chart on the result's page."""
@@ -31,7 +31,7 @@ class Grouped:
 
 def by_group(number: int, result: Result) -> Iterator[Grouped]:
     """The headline of a result by the first fields that it is broken down by."""
-    check = family(result.kind).headline(result)
+    check = None if result.headline is None else result.headline.check
     fields: dict[str, list[Shown]] = {}
     for estimate in result.estimates:
         field, equals, value = estimate.group.partition("=")

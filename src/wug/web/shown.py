@@ -6,13 +6,9 @@ import functools
 from types import ModuleType
 
 from wug import registry
-from wug.report.families import Shown, _generic, is_share
-from wug.report.families._grouped import as_shown
+from wug.report.families import Shown, _generic, overall, shown
 from wug.runs.browse import Kept
 from wug.types import Estimate, Result
-
-SHARES = frozenset({"accuracy", "consistency", "exact_match", "overgeneralisation", "memorisation"})
-"""Checks that are shares, whatever their interval."""
 
 
 @functools.cache
@@ -30,28 +26,23 @@ def page_family(kind: str) -> ModuleType:
 
 def headline(kept: Kept) -> Shown | None:
     """What stands for a result in the grid; None where it has no estimate."""
-    result = Result(kept.suite, kept.kind, kept.model, kept.status, "", kept.n, kept.estimates)
+    result = Result(kept.suite, kept.kind, kept.model, kept.status, "", kept.n, kept.estimates, checks=kept.checks)
     return headline_of(result)
 
 
 def headline_of(result: Result) -> Shown | None:
     """The same, of a result."""
-    check = family(result.kind).headline(result)
-    found = next((e for e in result.estimates if e.check == check and e.group == "all"), None)
-    return None if found is None else estimate_shown(result, found)
+    return None if result.headline is None else shown(result, result.headline)
 
 
 def estimate_shown(result: Result, estimate: Estimate) -> Shown:
     """An estimate as text, shares in per cent."""
-    share = is_share(result, estimate.check) or estimate.check.partition(":")[0] in SHARES
-    return as_shown(result, estimate, share=share)
+    return shown(result, estimate)
 
 
 def overall_shown(result: Result) -> list[Shown]:
-    """The estimates over all items; of a family that names its headlines, those alone."""
-    whole = [estimate for estimate in result.estimates if estimate.group == "all"]
-    chosen = result.meta.get("headlines") or [estimate.check for estimate in whole]
-    return [estimate_shown(result, estimate) for estimate in whole if estimate.check in chosen]
+    """The estimates over all items that are for a first look."""
+    return overall(result)
 
 
 @functools.cache

@@ -56,7 +56,7 @@ def test_a_model_is_judged_by_its_answers(suite: cogs.CogsSuite) -> None:
         ("2", "exact_match", False),
         ("2", "semantic_match", True),
     ]
-    assert {row.check for row in rows if isinstance(row, Estimate)} <= suite.descriptions.keys()
+    assert {row.check for row in rows if isinstance(row, Estimate)} <= {check.name for check in suite.checks}
 
 
 def test_an_answer_too_few_is_an_error(suite: cogs.CogsSuite) -> None:

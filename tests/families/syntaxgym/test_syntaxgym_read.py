@@ -16,7 +16,7 @@ from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
 from wug.families import syntaxgym
 from wug.families.syntaxgym import SyntaxGymSuite
-from wug.types import Suite
+from wug.types import Check, Suite
 
 
 def sentence(name: str, *contents: str) -> dict[str, Any]:
@@ -70,10 +70,10 @@ def test_a_suite_knows_its_parts(suite: dict[str, Any], tmp_path: Path) -> None:
     assert (loaded.name, loaded.kind, loaded.needs, len(loaded)) == ("agreement", "syntaxgym", "scorer", 2)
     assert loaded.regions == {1: "subject", 2: "verb"}
     assert loaded.options == {"join": "space", "eos": "none", "metric": "sum", "unit": "bits"}
-    assert loaded.descriptions == {
-        "prediction_0": "region 2 (verb) is less surprising in match than in mismatch",
-        "all_predictions": "every prediction holds",
-    }
+    assert loaded.checks == [
+        Check("all_predictions", headline=False, meaning="every prediction holds"),
+        Check("prediction_0", meaning="region 2 (verb) is less surprising in match than in mismatch"),
+    ]
     assert not loaded.warnings
 
 

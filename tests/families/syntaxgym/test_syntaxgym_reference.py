@@ -265,7 +265,7 @@ def test_the_example_of_the_document_is_a_suite() -> None:
     jsonschema.validate(document, syntaxgym.schema())
     Path("example.json").write_text(json.dumps(document), encoding="utf-8")
     suite = syntaxgym.read(Path("example.json"), {})[0]
-    assert suite.descriptions["prediction_0"] == (
+    assert {check.name: check.meaning for check in suite.checks}["prediction_0"] == (
         "region 2 (verb) is more surprising in number_mismatch than in number_match"
     )
     assert [request.text for request in suite.requests()] == ["The boy swims today.", "The boy swim today."]

@@ -58,13 +58,7 @@ def judge_after(lesson: Lesson, suites: Sequence[Suite], given: Mapping[str, Any
 
 def _headline(result: Result) -> float | None:
     """The value that stands for a result in reports; None where a suite failed."""
-    from wug import registry
-    from wug.report.families import _generic
-
-    known = result.kind in registry.names("report.families")
-    family = registry.find("report.families", result.kind) if known else _generic
-    check = family.headline(result)
-    return next((e.value for e in result.estimates if e.group == "all" and e.check == check), None)
+    return None if result.headline is None else result.headline.value
 
 
 def _drop(aside: Path) -> None:

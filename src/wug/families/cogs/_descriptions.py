@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from wug.types import Check, Unit
+
 _CHECKS = {
     "exact_match": "the prediction has the tokens of the gold form",
     "exact_match_string": "the prediction is the gold form to the last character, white space included",
@@ -33,7 +35,7 @@ _SCORES = {
 }
 _AVERAGES = {"": "counted over all lines together", "_macro": "mean over lines"}
 
-DESCRIPTIONS: Mapping[str, str] = {
+_MEANINGS: Mapping[str, str] = {
     **_CHECKS,
     **{
         f"{feature}{zone}_{score}{average}": f"{text.format(things + where)}, {how}"
@@ -43,4 +45,23 @@ DESCRIPTIONS: Mapping[str, str] = {
         for average, how in _AVERAGES.items()
     },
 }
-"""A plain-English reading of each check."""
+_FIRST = (
+    *("exact_match", "semantic_match", "order_invariant_match", "well_formed", "well_formed_strict"),
+    *("edit_distance", "smatch_f1", "bleu", "indices_f1", "names_f1", "predicates_f1", "arguments_f1", "terms_f1"),
+)
+"""What a person wants to see first."""
+_UNITS: Mapping[str, Unit] = {"edit_distance": "tokens", "edit_distance_normalised": "distance"}
+
+
+def _check(name: str) -> Check:
+    share = name.endswith(("match", "match_string")) or name.startswith("well_formed")
+    return Check(
+        name,
+        unit=_UNITS.get(name, "share" if share else "score"),
+        better="lower" if name in _UNITS else "higher",
+        headline=name in _FIRST,
+        meaning=_MEANINGS[name],
+    )
+
+
+CHECKS = tuple(_check(name) for name in dict.fromkeys((*_FIRST, *_MEANINGS)))

@@ -7,19 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from wug.errors import ModelError
-from wug.families.cogs._descriptions import DESCRIPTIONS
+from wug.families.cogs._descriptions import CHECKS
 from wug.families.cogs._gold import Gold
 from wug.families.cogs._predictions import Predictions
 from wug.families.cogs._settings import Settings
 from wug.families.cogs._types import GENERALISATIONS, SECTIONS
 from wug.families.cogs.logical_form import ERRORS
-from wug.types import Generator, Row, text_of
-
-HEADLINES = (
-    *("exact_match", "semantic_match", "order_invariant_match", "well_formed", "well_formed_strict"),
-    *("edit_distance", "smatch_f1", "bleu", "indices_f1", "names_f1", "predicates_f1", "arguments_f1", "terms_f1"),
-)
-"""The checks that a person wants to see first."""
+from wug.types import Check, Generator, Row, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +43,9 @@ class CogsSuite:
         return {"dialect": self.gold.dialect, "edition": self.gold.edition, **self.settings.signature, **limited}
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """A plain-English reading of each check."""
-        return DESCRIPTIONS
+    def checks(self) -> Sequence[Check]:
+        """What is judged and measured."""
+        return CHECKS
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -89,5 +83,4 @@ def meta(gold: Gold) -> dict[str, Any]:
         "sections": SECTIONS,
         "types": [asdict(known) for name, known in GENERALISATIONS.items() if name in present],
         "errors": ERRORS,
-        "headlines": HEADLINES,
     }

@@ -11,7 +11,7 @@ from wug.families.pairs._pair import Pair, Target, same
 from wug.families.pairs._scores import Measure, measure, word_logprobs
 from wug.families.pairs._settings import GIVEN, Settings
 from wug.families.sampling import spread
-from wug.types import Notice, Outcome, Request, Row, Scored, Scorer, Turn
+from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class PairsSuite:
         return {**self.settings.signature, **limited}
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """A plain-English reading of the check."""
-        return {"accuracy": _description(self.settings)}
+    def checks(self) -> Sequence[Check]:
+        """What is judged."""
+        return (Check("accuracy", meaning=_description(self.settings)),)
 
     @property
     def meta(self) -> Mapping[str, Any]:

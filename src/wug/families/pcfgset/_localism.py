@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from wug.errors import InputError
@@ -20,14 +19,12 @@ from wug.families.pcfgset._predictions import Traced, read_trace
 from wug.families.pcfgset.language import Expression, SourceFault, Symbols, apply, parse
 from wug.families.sampling import spread
 from wug.files import checksum
-from wug.types import Generator, Notice, Outcome, Row
+from wug.types import Check, Generator, Notice, Outcome, Row
 
-DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "consistency": "the last step's answer and the answer to the whole source are equal",
-        "unrolled_accuracy": "the last step's answer is the target",
-        "original_accuracy": "the answer to the whole source is the target",
-    }
+CHECKS = (
+    Check("consistency", meaning="the last step's answer and the answer to the whole source are equal"),
+    Check("unrolled_accuracy", meaning="the last step's answer is the target"),
+    Check("original_accuracy", meaning="the answer to the whole source is the target"),
 )
 
 
@@ -86,9 +83,9 @@ class Localism:
         return cls(name, named, checksum("localism", *(_content(samples[place]) for place in order)), notices)
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """A plain-English reading of each check."""
-        return DESCRIPTIONS
+    def checks(self) -> Sequence[Check]:
+        """What it judges."""
+        return CHECKS
 
     @property
     def meta(self) -> Mapping[str, Any]:

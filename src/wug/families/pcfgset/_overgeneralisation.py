@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from wug.errors import InputError
@@ -17,17 +16,19 @@ from wug.families.pcfgset._predictions import Epoch, read_log
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
 from wug.families.sampling import spread
 from wug.files import checksum
-from wug.types import Estimate, Generator, Notice, Outcome, Problem, Row
+from wug.types import Check, Estimate, Generator, Notice, Outcome, Problem, Row
 
-DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "overgeneralisation": "the answer to an exception follows the rules",
-        "memorisation": "the answer to an exception is the exceptional one",
-        "overgeneralisation_peak": "the highest share of exceptions read by the rules in any epoch",
-        "peak_epoch": "the first epoch with that share",
-        "memorisation_final": "the share of exceptions read as exceptions in the last epoch",
-        "memorisation_max": "the highest share of exceptions read as exceptions in any epoch",
-    }
+CHECKS = (
+    Check(
+        "overgeneralisation_peak",
+        meaning="the highest share of exceptions read by the rules in any epoch",
+        better="neither",
+    ),
+    Check("overgeneralisation", meaning="the answer to an exception follows the rules", better="neither"),
+    Check("memorisation", meaning="the answer to an exception is the exceptional one"),
+    Check("peak_epoch", meaning="the first epoch with that share", unit="count", better="neither"),
+    Check("memorisation_final", meaning="the share of exceptions read as exceptions in the last epoch"),
+    Check("memorisation_max", meaning="the highest share of exceptions read as exceptions in any epoch"),
 )
 
 
@@ -59,9 +60,9 @@ class Overgeneralisation:
         return cls(name, tuple(items), checksum("overgeneralisation", *content), notices)
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """A plain-English reading of each check."""
-        return DESCRIPTIONS
+    def checks(self) -> Sequence[Check]:
+        """What it judges."""
+        return CHECKS
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -100,9 +101,9 @@ class Profile:
     needs: Literal["scorer", "generator"] = "generator"
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """A plain-English reading of each check."""
-        return DESCRIPTIONS
+    def checks(self) -> Sequence[Check]:
+        """What it judges."""
+        return CHECKS
 
     @property
     def meta(self) -> Mapping[str, Any]:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from wug.errors import InputError
@@ -18,15 +17,25 @@ from wug.families.pcfgset.language import HELD_OUT, SourceFault, pairs, parse
 from wug.families.sampling import spread
 from wug.files import checksum, read_lines
 from wug.stats import estimate
-from wug.types import Generator, Notice, Outcome, Row
+from wug.types import Check, Generator, Notice, Outcome, Row
 
-DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "accuracy": "the answer is the target, symbol for symbol",
-        "eos_contained_in_target": "of the wrong answers: the answer stands in the target, as text",
-        "eos_strict_prefix": "of the wrong answers: the target begins with the answer, which stops too early",
-        "eos_contiguous_token_sub": "of the wrong answers: the symbols of the answer stand together in the target",
-    }
+CHECKS = (
+    Check("accuracy", meaning="the answer is the target, symbol for symbol"),
+    Check(
+        "eos_contained_in_target",
+        meaning="of the wrong answers: the answer stands in the target, as text",
+        better="neither",
+    ),
+    Check(
+        "eos_strict_prefix",
+        meaning="of the wrong answers: the target begins with the answer, which stops too early",
+        better="neither",
+    ),
+    Check(
+        "eos_contiguous_token_sub",
+        meaning="of the wrong answers: the symbols of the answer stand together in the target",
+        better="neither",
+    ),
 )
 
 
@@ -51,9 +60,9 @@ class Plain:
         return cls(name, test, tuple(lines), checksum(test, *content), notices)
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """A plain-English reading of each check."""
-        return DESCRIPTIONS
+    def checks(self) -> Sequence[Check]:
+        """What it judges."""
+        return CHECKS
 
     @property
     def meta(self) -> Mapping[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from wug.errors import InputError
@@ -17,20 +16,22 @@ from wug.families.pcfgset._predictions import read_table
 from wug.families.pcfgset.language import TWIN, SourceFault, parse
 from wug.families.sampling import spread
 from wug.files import checksum
-from wug.types import Generator, Notice, Outcome, Problem, Row
+from wug.types import Check, Generator, Notice, Outcome, Problem, Row
 
-DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "consistency": "the two answers are equal, two empty ones included",
-        "consistency_nonempty": "the two answers are equal and not empty",
-        "consistent_correct": "the two answers are equal and right",
-        "consistent_incorrect": "the two answers are equal and wrong",
-        "consistent_incorrect_nonempty": "the two answers are equal, wrong and not empty",
-        "consistency_among_incorrect": "where either answer is wrong: the two are equal",
-        "consistency_among_incorrect_nonempty": "where either answer is wrong: the two are equal and not empty",
-        "accuracy_original": "the answer with the function is right",
-        "accuracy_twin": "the answer with its twin is right",
-    }
+CHECKS = (
+    Check("consistency", meaning="the two answers are equal, two empty ones included"),
+    Check("consistency_nonempty", meaning="the two answers are equal and not empty"),
+    Check("consistent_correct", meaning="the two answers are equal and right"),
+    Check("consistent_incorrect", meaning="the two answers are equal and wrong", better="neither"),
+    Check("consistent_incorrect_nonempty", meaning="the two answers are equal, wrong and not empty", better="neither"),
+    Check("consistency_among_incorrect", meaning="where either answer is wrong: the two are equal", better="neither"),
+    Check(
+        "consistency_among_incorrect_nonempty",
+        meaning="where either answer is wrong: the two are equal and not empty",
+        better="neither",
+    ),
+    Check("accuracy_original", meaning="the answer with the function is right"),
+    Check("accuracy_twin", meaning="the answer with its twin is right"),
 )
 
 
@@ -62,9 +63,9 @@ class Substitutivity:
         return cls(name, tuple(pairs), checksum("substitutivity", *content), notices)
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """A plain-English reading of each check."""
-        return DESCRIPTIONS
+    def checks(self) -> Sequence[Check]:
+        """What it judges."""
+        return CHECKS
 
     @property
     def meta(self) -> Mapping[str, Any]:

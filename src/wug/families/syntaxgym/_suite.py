@@ -14,7 +14,7 @@ from wug.families.syntaxgym._judge import Sentence, judge
 from wug.families.syntaxgym._measure import Tally, measure
 from wug.families.syntaxgym._parts import Condition, Eos, Item, Join, Prediction
 from wug.files import checksum
-from wug.types import Notice, Problem, Request, Row, Scorer
+from wug.types import Check, Notice, Problem, Request, Row, Scorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +92,19 @@ class SyntaxGymSuite:
         return chosen if self.limit is None else {**chosen, "limit": str(self.limit)}
 
     @property
-    def descriptions(self) -> Mapping[str, str]:
-        """Each check in English."""
-        said = {}
+    def checks(self) -> Sequence[Check]:
+        """Every prediction at once, which says no more than the one where there is one alone; then each."""
+        made = []
         for metric in self.metrics:
             suffix = "" if metric == self.metrics[0] else f"/{metric}"
             by = f" (by the {metric} of the tokens)" if metric != "sum" else ""
-            for index, prediction in enumerate(self.predictions):
-                said[f"prediction_{index}{suffix}"] = prediction.formula.english(self.regions) + by
-            said[f"all_predictions{suffix}"] = f"every prediction holds{by}"
-        return said
+            several = len(self.predictions) != 1
+            made.append(Check(f"all_predictions{suffix}", headline=several, meaning=f"every prediction holds{by}"))
+            made += [
+                Check(f"prediction_{index}{suffix}", meaning=prediction.formula.english(self.regions) + by)
+                for index, prediction in enumerate(self.predictions)
+            ]
+        return made
 
     @property
     def meta(self) -> Mapping[str, Any]:

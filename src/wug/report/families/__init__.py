@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wug.stats import of_numbers, of_shares
 from wug.types import Estimate, Result
 
 if TYPE_CHECKING:
@@ -71,12 +70,12 @@ class Shown:
 
 def shown(result: Result, estimate: Estimate) -> Shown:
     """An estimate as it stands on the page: shares in per cent, anything else as it is."""
-    share = is_share(result, estimate.check)
+    share = result.check(estimate.check).unit == "share"
     low, high = _finite(estimate.low), _finite(estimate.high)
     return Shown(
         check=estimate.check,
         name=plain(estimate.check),
-        reading=result.descriptions.get(estimate.check, ""),
+        reading=result.check(estimate.check).meaning,
         group=estimate.group,
         text=percent(estimate.value) if share else number(estimate.value),
         interval=_interval(low, high, share),
@@ -89,20 +88,8 @@ def shown(result: Result, estimate: Estimate) -> Shown:
 
 
 def overall(result: Result) -> list[Shown]:
-    """The estimates over all items; of a family that names its headlines, those alone."""
-    whole = [estimate for estimate in result.estimates if estimate.group == "all"]
-    chosen = result.meta.get("headlines") or [estimate.check for estimate in whole]
-    return [shown(result, estimate) for estimate in whole if estimate.check in chosen]
-
-
-def is_share(result: Result, check: str) -> bool:
-    """Whether the values of a check are shares: made of judgements, or with a share's interval."""
-    methods = {estimate.method or "" for estimate in result.estimates if estimate.check == check}
-    if any(of_shares(method) or method.endswith("sd over columns") for method in methods):
-        return True
-    return not any(map(of_numbers, methods)) and any(
-        isinstance(outcome.value, bool) for outcome in result.outcomes if outcome.check == check
-    )
+    """The estimates over all items that are for a first look."""
+    return [shown(result, estimate) for estimate in result.headlines]
 
 
 def plain(check: str) -> str:

@@ -24,12 +24,6 @@ class FailedItem:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def headline(result: Result) -> str | None:
-    """The check `accuracy`, or the first over all items."""
-    checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
-    return "accuracy" if "accuracy" in checks else next(iter(checks), None)
-
-
 def section(result: Result, place: Place) -> Section:
     """Estimates, their groups as charts, failing items."""
     failed, left = first(failing(result), place.room)

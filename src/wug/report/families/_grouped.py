@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from wug.report import charts
-from wug.report.families import Figure, Shown, number, percent, plain
-from wug.types import Estimate, Result
+from wug.report.families import Figure, Shown, percent, shown
+from wug.types import Result
 
 FEW = 10
 """Items without which a point of a curve says little."""
@@ -19,7 +19,7 @@ ROWS, TABLE = 100, 1000
 def overall_of(result: Result, *checks: str) -> list[Shown]:
     """These shares over all items, those that there are."""
     found = {e.check: e for e in result.estimates if e.group == "all"}
-    return [as_shown(result, found[check]) for check in checks if check in found]
+    return [shown(result, found[check]) for check in checks if check in found]
 
 
 def by_field(result: Result, check: str) -> dict[str, list[Shown]]:
@@ -28,30 +28,8 @@ def by_field(result: Result, check: str) -> dict[str, list[Shown]]:
     for estimate in result.estimates:
         name, equals, value = estimate.group.partition("=")
         if estimate.check == check and equals and math.isfinite(estimate.value):
-            fields.setdefault(name, []).append(replace(as_shown(result, estimate), group=value))
+            fields.setdefault(name, []).append(replace(shown(result, estimate), group=value))
     return {name: in_order(rows) for name, rows in fields.items()}
-
-
-def as_shown(result: Result, estimate: Estimate, *, share: bool = True) -> Shown:
-    """An estimate as it stands on the page, of a check that is known to be a share or known to be none.
-
-    Which one it is is not looked for in the result: there may be thousands of groups.
-    """
-    low, high = (end if end is not None and math.isfinite(end) else None for end in (estimate.low, estimate.high))
-    text = _bare if share else number
-    return Shown(
-        check=estimate.check,
-        name=plain(estimate.check),
-        reading=result.descriptions.get(estimate.check, ""),
-        group=estimate.group,
-        text=percent(estimate.value) if share else number(estimate.value),
-        interval="" if low is None or high is None else f"[{text(low)}, {text(high)}]",
-        n=estimate.n,
-        share=share,
-        value=estimate.value,
-        low=low,
-        high=high,
-    )
 
 
 def in_order(rows: Sequence[Shown]) -> list[Shown]:

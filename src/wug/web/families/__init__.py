@@ -36,6 +36,11 @@ class Look:
         return Place(id="f", room=0, export=f"wug export {self.run.id} --to csv")
 
     @property
+    def headline(self) -> str:
+        """The check that stands for the result; empty where it has none."""
+        return "" if self.result.headline is None else self.result.headline.check
+
+    @property
     def address(self) -> str:
         """Of the page about it."""
         return f"/result/{self.id}"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wug.report.families import Figure, Shown
-from wug.report.families._grouped import as_shown, spread_note
+from wug.report.families import Figure, Shown, shown
+from wug.report.families._grouped import spread_note
 from wug.report.families.cogs import MAIN
 from wug.report.families.cogs._errors import error_figure, error_table
 from wug.report.families.cogs._lines import WrongLine, batches
-from wug.report.families.cogs._types import FIRST, SHARES, kinds, type_figure, type_table
+from wug.report.families.cogs._types import FIRST, kinds, type_figure, type_table
 from wug.types import Outcome
 from wug.web.families import Item, Look, Query
 
@@ -47,11 +47,7 @@ def later(look: Look, name: str, query: Query) -> Figure | None:
 
 def values(look: Look) -> dict[str, Any]:
     """Measures and types; errors by type are read afterwards."""
-    whole = {
-        e.check: as_shown(look.result, e, share=e.check in SHARES or e.check.startswith("exact_match"))
-        for e in look.result.estimates
-        if e.group == "all"
-    }
+    whole = {e.check: shown(look.result, e) for e in look.result.estimates if e.group == "all"}
     more: list[Shown] = [row for name, row in whole.items() if name not in MAIN]
     return {
         "main": [whole[name] for name in MAIN if name in whole],

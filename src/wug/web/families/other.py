@@ -9,7 +9,6 @@ from typing import Any
 from wug.report.families import Figure
 from wug.report.families._generic import facts, group_figures
 from wug.web.families import Item, Look, Query
-from wug.web.shown import family
 
 SIZE = 30
 LATER: Mapping[str, str] = {}
@@ -24,7 +23,7 @@ class Row:
 
 def check(look: Look) -> str:
     """The headline's."""
-    return family(look.result.kind).headline(look.result) or ""
+    return look.headline
 
 
 def figures(look: Look, query: Query) -> list[Figure]:

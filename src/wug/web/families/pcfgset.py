@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wug.report.families import Figure
+from wug.report.families._grouped import spread_note
 from wug.report.families._marked import Piece, Pieces, marked, shortened
-from wug.report.families.pcfgset import headline, section
+from wug.report.families.pcfgset import section
 from wug.report.families.pcfgset._answers import Line, as_it_is, text_of
 from wug.report.families.pcfgset._trees import Drawn, drawn
 from wug.runs.browse import Filter
@@ -34,7 +35,7 @@ class Row:
 def check(look: Look) -> str:
     """The check that carries the answers."""
     checks = [e.check for e in look.result.estimates if e.group == "all"]
-    return next((name for name in CARRIERS if name in checks), headline(look.result) or "")
+    return next((name for name in CARRIERS if name in checks), look.headline)
 
 
 def figures(look: Look, query: Query) -> list[Figure]:
@@ -56,8 +57,8 @@ def later(look: Look, name: str, query: Query) -> Figure | None:
 
 
 def values(look: Look) -> dict[str, Any]:
-    """What intervals are where they are none."""
-    return {"note": section(replace(look.result, estimates=()), look.place).values["note"], "tree": _is_localism(look)}
+    """What stands in the place of intervals, and whether there is a tree to draw."""
+    return {"note": spread_note(look.result), "tree": _is_localism(look)}
 
 
 def rows(look: Look, items: Sequence[Item]) -> list[Row]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wug.report.families import Place, Section, Shown
-from wug.report.families._grouped import as_shown, spread_note
+from wug.report.families import Place, Section, Shown, shown
+from wug.report.families._grouped import spread_note
 from wug.report.families.cogs._errors import broken_rules, error_figure, error_table
 from wug.report.families.cogs._lines import batches
 from wug.report.families.cogs._types import FIRST, SHARES, kinds, type_figure, type_table
@@ -11,12 +11,6 @@ from wug.types import Result
 
 MAIN = (*SHARES, "edit_distance", "edit_distance_normalised", "terms_f1", "smatch_f1", "bleu")
 """The checks for a first look."""
-
-
-def headline(result: Result) -> str | None:
-    """Exact matches, as papers report them, or the first check there is."""
-    checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
-    return FIRST if FIRST in checks else next(iter(checks), None)
 
 
 def section(result: Result, place: Place) -> Section:
@@ -43,10 +37,6 @@ def section(result: Result, place: Place) -> Section:
 
 def _overall(result: Result) -> tuple[list[Shown], list[Shown]]:
     """The checks over all lines: those for a first look, and all others."""
-    whole = {
-        e.check: as_shown(result, e, share=e.check in SHARES or e.check.startswith("exact_match"))
-        for e in result.estimates
-        if e.group == "all"
-    }
+    whole = {e.check: shown(result, e) for e in result.estimates if e.group == "all"}
     main = [whole[check] for check in MAIN if check in whole]
     return main, [row for check, row in whole.items() if check not in MAIN]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wug.report import charts
-from wug.report.families import Figure, Place, Shown, plain
-from wug.report.families._grouped import as_shown, dots, intervals_are, point
+from wug.report.families import Figure, Place, Shown, plain, shown
+from wug.report.families._grouped import dots, intervals_are, point
 from wug.types import Result
 
 SHARES = (
@@ -76,7 +76,7 @@ def type_table(result: Result, types: Mapping[str, Kind]) -> TypeTable | None:
     cells: dict[str, dict[str, Shown]] = {}
     for e in result.estimates:
         if e.check in COLUMNS:
-            cells.setdefault(e.group, {})[e.check] = as_shown(result, e, share=e.check != "edit_distance")
+            cells.setdefault(e.group, {})[e.check] = shown(result, e)
     columns = tuple(check for check in COLUMNS if any(check in row for row in cells.values()))
     if len(types) < 2 or not columns:
         return None
@@ -104,7 +104,7 @@ def type_figure(result: Result, types: Mapping[str, Kind], place: Place) -> Figu
         for check in series:
             if (found := rows.get((group, check))) is not None:
                 of = plain(check) if len(series) > 1 else ""
-                points.append(point(as_shown(result, found), name=name, series=of, group=heading))
+                points.append(point(shown(result, found), name=name, series=of, group=heading))
     if len(types) < 2 or not points:
         return None
     note = intervals_are(result, FIRST)

@@ -11,12 +11,6 @@ from wug.report.families.pairs._margins import margins_figure
 from wug.types import Result
 
 
-def headline(result: Result) -> str | None:
-    """The accuracy, or the first check there is."""
-    checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
-    return CHECK if CHECK in checks else next(iter(checks), None)
-
-
 def section(result: Result, place: Place) -> Section:
     """Accuracy, its charts, margins, failing pairs."""
     judged = judgements(result)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from wug.report import charts
-from wug.report.families import Figure, Place, Shown, percent, plain
-from wug.report.families._grouped import as_shown, best_first, by_field, dots, intervals_are, point
+from wug.report.families import Figure, Place, Shown, percent, plain, shown
+from wug.report.families._grouped import best_first, by_field, dots, intervals_are, point
 from wug.report.families.pairs._judged import CHECK, Judged
 from wug.types import Result
 
@@ -36,7 +36,7 @@ def columns_figure(result: Result, place: Place) -> Figure | None:
             continue
         field, _, value = estimate.group.partition("=")
         if field == "all":
-            rows[column] = as_shown(result, estimate)
+            rows[column] = shown(result, estimate)
         elif field == "type":
             types.setdefault(value, {})[column] = percent(estimate.value)
     if len(rows) < 2:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from wug.report.families import Place, Section, Shown
-from wug.report.families._grouped import as_shown, spread_note
+from wug.report.families import Place, Section, Shown, shown
+from wug.report.families._grouped import spread_note
 from wug.report.families.pcfgset._localism import localism
 from wug.report.families.pcfgset._overgeneralisation import overgeneralisation
 from wug.report.families.pcfgset._plain import plain
 from wug.report.families.pcfgset._substitutivity import substitutivity
 from wug.types import Result
 
-HEADLINES = ("accuracy", "consistency", "overgeneralisation_peak", "overgeneralisation")
-NUMBERS = {"peak_epoch"}
-"""Checks whose values are no shares."""
 PARTS: Mapping[str, Callable[[Result, Place], dict[str, Any]]] = {
     "unrolled_accuracy": localism,
     "accuracy_twin": substitutivity,
@@ -23,12 +20,6 @@ PARTS: Mapping[str, Callable[[Result, Place], dict[str, Any]]] = {
     "overgeneralisation": overgeneralisation,
 }
 """What shows a test, by a check that only this test has; all others are plain."""
-
-
-def headline(result: Result) -> str | None:
-    """What the paper reports of the test, or the first check there is."""
-    checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
-    return next((check for check in HEADLINES if check in checks), next(iter(checks), None))
 
 
 def section(result: Result, place: Place) -> Section:
@@ -41,8 +32,4 @@ def section(result: Result, place: Place) -> Section:
 
 
 def _overall(result: Result) -> list[Shown]:
-    return [
-        as_shown(result, estimate, share=estimate.check not in NUMBERS)
-        for estimate in result.estimates
-        if estimate.group == "all"
-    ]
+    return [shown(result, estimate) for estimate in result.estimates if estimate.group == "all"]

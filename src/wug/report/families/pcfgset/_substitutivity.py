@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from wug.report import charts
-from wug.report.families import Figure, Place, Shown, percent
+from wug.report.families import Figure, Place, Shown, percent, shown
 from wug.report.families._grouped import (
-    as_shown,
     by_field,
     counts_items,
     curve,
@@ -81,7 +80,7 @@ def _parts(result: Result) -> list[charts.Part]:
     for found in result.estimates:
         if found.check in (*PARTS, CHECK) and (found.group == "all" or found.group.startswith("function=")):
             name = found.group.partition("=")[2] or "all functions"
-            rows.setdefault(name, {})[found.check] = as_shown(result, found)
+            rows.setdefault(name, {})[found.check] = shown(result, found)
     parts = []
     for name, row in rows.items():
         if len(row) <= len(PARTS):

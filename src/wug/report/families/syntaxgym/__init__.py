@@ -15,12 +15,6 @@ from wug.types import Result
 WHOLE = "all_predictions"
 
 
-def headline(result: Result) -> str | None:
-    """Every prediction at once, as other programs report it; or the first check there is."""
-    checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
-    return WHOLE if WHOLE in checks else next(iter(checks), None)
-
-
 def section(result: Result, place: Place) -> Section:
     """Cards, the region chart, items."""
     measured = {outcome.item: found for outcome in result.outcomes if (found := conditions(outcome))}
