@@ -19,6 +19,7 @@ from wug.stats import (
     of_shares,
     over_runs,
     ratio_interval,
+    remade,
     wilson,
 )
 from wug.stats_paired import t_interval
@@ -222,3 +223,14 @@ def test_a_method_tells_shares_from_numbers() -> None:
     assert [of_numbers(method) for method in (*shares, *numbers, "ratio", None)] == [False] * 5 + [True] * 4 + [
         False
     ] * 2
+
+
+def test_a_share_that_a_suite_counted_gets_the_interval_that_is_asked_for() -> None:
+    counted = Estimate("exact_match", "type=a", 0.9, 10, *(0.5960, 0.9821), "wilson")
+    found = remade(counted, "clopper-pearson")
+    # binom.test(9, 10) in R: 0.5549839 0.9974714
+    assert (found.low, found.high) == pytest.approx((0.5549839, 0.9974714), abs=1e-6)
+    assert (found.value, found.n, found.method) == (0.9, 10, "clopper-pearson")
+    assert remade(counted, "wilson") == counted
+    mean = Estimate("edit_distance", "all", 2.0, 10, 1.0, 3.0, "t")
+    assert remade(mean, "clopper-pearson") == mean

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist, fmean, pstdev, stdev
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -169,6 +169,14 @@ def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Es
         for check, groups in cells.items()
         for group, (values, units) in groups.items()
     ]
+
+
+def remade(estimate: Estimate, method: Method) -> Estimate:
+    """A share that a suite counted itself, with its interval made by the method that is asked for."""
+    if estimate.method not in get_args(Method) or estimate.method == method:
+        return estimate
+    made = (wilson if method == "wilson" else clopper_pearson)(round(estimate.value * estimate.n), estimate.n)
+    return replace(estimate, low=made.low, high=made.high, method=method)
 
 
 def same_source(sources: Iterable[tuple[str, object]]) -> Mapping[str, str]:

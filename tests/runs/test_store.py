@@ -91,3 +91,10 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"something else entirely, and quite long" * 30)
     with pytest.raises(StoreError, match="Choose another with --db"):
         Store(path)
+
+
+def test_a_run_whose_process_was_killed_is_listed_as_interrupted(store: Store) -> None:
+    number = store.begin("key", "m", "c")
+    assert store.run(number).status == "running"
+    store._db.execute("UPDATE runs SET pid = 2147483646")  # no process has this number
+    assert store.run(number).status == "interrupted"

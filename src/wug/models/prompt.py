@@ -46,7 +46,7 @@ class Template:
     @classmethod
     def of(cls, text: str, examples: Sequence[tuple[str, str]] = ()) -> Template:
         """A template from what the user wrote."""
-        text = _unescaped(text)
+        text = unescaped(text)
         if text.count(SOURCE) != 1 or text.count(ANSWER) > 1:
             raise InputError(f"template {text!r}: it needs {SOURCE} once, and {ANSWER} once or not at all")
         before, answered, after = text.partition(ANSWER)
@@ -133,15 +133,16 @@ class PromptedModel:
 def load(spec: ModelSpec) -> PromptedModel:
     """The model that `spec` names, with its template and examples."""
     options = spec.checked(OPTIONS)
-    examples = _read_examples(user_path(options["examples"])) if "examples" in options else []
+    examples = read_examples(user_path(options["examples"])) if "examples" in options else []
     template = Template.of(options.get("template", DEFAULT), examples)
-    stop = _unescaped(options.get("stop", r"\n"))
+    stop = unescaped(options.get("stop", r"\n"))
     if not stop:
         raise InputError("option stop is empty: leave it out, or write what ends an answer")
     return PromptedModel(open_weights(spec, "AutoModelForCausalLM"), spec, template, stop)
 
 
-def _read_examples(path: Path) -> list[tuple[str, str]]:
+def read_examples(path: Path) -> list[tuple[str, str]]:
+    """Sources with their answers, from a file of source<TAB>answer a line."""
     pairs = []
     for number, line in enumerate(read_lines(path), 1):
         source, tab, answer = line.partition("\t")
@@ -163,7 +164,7 @@ def _stops(tokenizer: Any, stop: str) -> Stops:
     return at_end
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     r"""The text with `\n`, `\t` and `\\` read as a line break, a tab and a backslash."""
     parts = [part.replace(r"\n", "\n").replace(r"\t", "\t") for part in text.split("\\\\")]
     return "\\".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from wug.errors import StoreError
-from wug.runs import _rows
+from wug.runs import _rows, store
 from wug.runs.store import Run
 from wug.types import Status
 
@@ -21,12 +21,12 @@ def run_of(row: Any) -> Run:
     """A run; what is no status counts as failed."""
     texts = {name: _text(row[name]) for name in ("model", "command", "started")}
     finished = None if row["finished"] is None else _text(row["finished"])
-    return _rows.run_of({**row, **texts, **_process(row), "finished": finished, "status": _status(row["status"])})
+    return store.run_of({**row, **texts, **_process(row), "finished": finished, "status": _status(row["status"])})
 
 
 def goes_on(row: Any) -> bool:
     """Whether the process that writes a run is there."""
-    return _rows.goes_on(_process(row))
+    return store.goes_on(_process(row))
 
 
 def kept(row: Any) -> _rows.Kept:

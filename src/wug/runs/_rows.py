@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from wug.errors import StoreError
 from wug.runs.seals import outcome_seal, summary_seal
-from wug.runs.store import Run, alive
 from wug.types import Check, Estimate, Outcome, Status, Value
 
 
@@ -77,18 +75,6 @@ class _Summary:
     checks: tuple[Check, ...] = ()
     circuit: str = ""
     fault: str = ""
-
-
-def run_of(row: Any) -> Run:
-    """A run as it is; one whose process was killed while it was written is as good as interrupted."""
-    broken = row["status"] == "running" and not goes_on(row)
-    status: Status = "interrupted" if broken else row["status"]
-    return Run(row["id"], status, row["model"], row["command"], row["started"], row["finished"], row["suites"])
-
-
-def goes_on(row: Any) -> bool:
-    """Whether the process that writes a run is there; it may be this one, which scores for a page."""
-    return row["pid"] == os.getpid() or alive(row["host"], row["pid"])
 
 
 def condition(wanted: Filter) -> tuple[str, tuple[Any, ...]]:

@@ -139,7 +139,7 @@ def conclude(
         status=status,
         signature=mark,
         n=len({outcome.item for outcome in outcomes}) or len(suite),
-        estimates=(*stats.estimates(outcomes, method), *given),
+        estimates=(*stats.estimates(outcomes, method), *(stats.remade(estimate, method) for estimate in given)),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         descriptions={check.name: check.meaning for check in checks} or dict(getattr(suite, "descriptions", {})),

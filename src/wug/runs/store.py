@@ -1,7 +1,7 @@
 """Runs and their results in one SQLite file, written suite by suite.
 
-A run is one model's go at some suites. It is `running` until it ends; one that was killed stays so, and the
-same command takes it up again under its number.
+A run is one model's go at some suites. It is `running` until it ends; one that was killed counts as interrupted, and
+the same command takes it up again under its number.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ class Store:
         """All runs, the latest first."""
         with self._reading():
             return [
-                _run(row)
+                run_of(row)
                 for row in self._db.execute(
                     "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites"
                     " FROM runs ORDER BY id DESC"
@@ -399,8 +399,16 @@ def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any], 
     return _dump({"estimates": whole, "checks": said, "circuit": meta.get("circuit")})
 
 
-def _run(row: sqlite3.Row) -> Run:
-    return Run(row["id"], row["status"], row["model"], row["command"], row["started"], row["finished"], row["suites"])
+def run_of(row: Any) -> Run:
+    """A run as it is; one whose process was killed while it was written is as good as interrupted."""
+    broken = row["status"] == "running" and not goes_on(row)
+    status: Status = "interrupted" if broken else row["status"]
+    return Run(row["id"], status, row["model"], row["command"], row["started"], row["finished"], row["suites"])
+
+
+def goes_on(row: Any) -> bool:
+    """Whether the process that writes a run is there; it may be this one."""
+    return row["pid"] == os.getpid() or alive(row["host"], row["pid"])
 
 
 def _dump(data: Any) -> str:

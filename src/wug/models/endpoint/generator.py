@@ -12,7 +12,7 @@ from wug.models._settings import whole
 from wug.models._spec import ModelSpec
 from wug.models.endpoint.answers import read_text
 from wug.models.endpoint.server import Server, noted
-from wug.models.prompt import ANSWER, DEFAULT, Template, _read_examples, _unescaped
+from wug.models.prompt import ANSWER, DEFAULT, Template, read_examples, unescaped
 from wug.types import Answer
 
 
@@ -23,9 +23,9 @@ class EndpointGenerator:
 
     def __init__(self, server: Server, spec: ModelSpec) -> None:
         options = spec.options
-        examples = _read_examples(user_path(options["examples"])) if "examples" in options else []
+        examples = read_examples(user_path(options["examples"])) if "examples" in options else []
         self._template = Template.of(options.get("template", DEFAULT), examples)
-        self._stop = _unescaped(options.get("stop", r"\n"))
+        self._stop = unescaped(options.get("stop", r"\n"))
         if not self._stop:
             raise InputError("option stop is empty: leave it out, or write what ends an answer")
         self._bound = whole(options, "max_length")

@@ -1,0 +1,39 @@
+"""What a check is stands in the result, and every view takes it from there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wug.types import Check, Estimate, Outcome, Result
+
+SHARE = Estimate("exact_match", "all", 0.5, 2, 0.09, 0.91, "wilson")
+DISTANCE = Estimate("edit_distance", "all", 1.5, 2, 0.0, 3.0, "t")
+BLEU = Estimate("bleu", "all", 31.4, 2)
+CHECKS = (
+    Check("bleu", "score"),
+    Check("edit_distance", "tokens", "lower"),
+    Check("exact_match", headline=False, meaning="the tokens are equal"),
+)
+RESULT = Result("s", "cogs", "m", "complete", "wug:0", 2, (SHARE, DISTANCE, BLEU), checks=CHECKS)
+
+
+def test_the_first_check_for_a_first_look_stands_for_the_result() -> None:
+    assert RESULT.headline == BLEU
+    assert RESULT.headlines == [DISTANCE, BLEU]
+
+
+def test_a_check_of_one_column_or_metric_is_like_the_check() -> None:
+    assert RESULT.check("exact_match:lstm") == Check("exact_match:lstm", headline=False, meaning="the tokens are equal")
+    assert RESULT.check("edit_distance/mean").unit == "tokens"
+
+
+def test_what_nobody_said_is_told_from_the_values() -> None:
+    outcomes = (Outcome("1", "judged", True), Outcome("1", "measured", 2.5))
+    estimates = (Estimate("judged", "all", 1.0, 1), Estimate("measured", "all", 2.5, 1), SHARE, BLEU)
+    told = replace(RESULT, estimates=estimates, outcomes=outcomes, checks=())
+    units = {check.name: check.unit for check in told.checks}
+    assert units == {"judged": "share", "measured": "score", "exact_match": "share", "bleu": "score"}
+
+
+def test_a_result_without_estimates_has_no_headline() -> None:
+    assert replace(RESULT, estimates=()).headline is None
