@@ -15,7 +15,6 @@ from wug.stats import (
     estimate,
     estimates,
     mean_interval,
-    of_numbers,
     of_shares,
     over_runs,
     ratio_interval,
@@ -220,9 +219,6 @@ def test_a_method_tells_shares_from_numbers() -> None:
     shares = ("wilson", "clopper-pearson", "wilson, by source", "sd of shares", "population sd of shares")
     numbers = ("t", "hall", "t, by item", "none: all values are 0")
     assert [of_shares(method) for method in (*shares, *numbers, "ratio", None)] == [True] * 5 + [False] * 6
-    assert [of_numbers(method) for method in (*shares, *numbers, "ratio", None)] == [False] * 5 + [True] * 4 + [
-        False
-    ] * 2
 
 
 def test_a_share_that_a_suite_counted_gets_the_interval_that_is_asked_for() -> None:
