@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.report.families import Shown, number
+from wug.report.families import Shown, bits
 from wug.report.families.syntaxgym import region_means
 from wug.types import Result
 from wug.web.families import Look
@@ -74,5 +74,5 @@ def _way(site: Site, result: int, name: str, names: dict[int, str]) -> Way:
         name,
         look.address,
         {row.check: row for row in overall_shown(found)},
-        {(mean.number, mean.condition): number(mean.value) for mean in means},
+        {(mean.number, mean.condition): bits(mean.value) for mean in means},
     )
