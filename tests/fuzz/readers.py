@@ -330,9 +330,9 @@ def _lexicon(folder: Path) -> None:
 
 
 def _examples(folder: Path) -> None:
-    from wug.models.prompt import _read_examples
+    from wug.models.prompt import read_examples
 
-    _read_examples(folder / "e.tsv")
+    read_examples(folder / "e.tsv")
 
 
 def _lessons(folder: Path) -> None:
