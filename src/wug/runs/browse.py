@@ -20,7 +20,7 @@ from wug.runs import _damaged_rows as damaged_rows
 from wug.runs._rows import Filter, Kept, Placed, condition, mapping
 from wug.runs.seals import run_seal
 from wug.runs.signature import fields_of
-from wug.runs.sqlite import FAULTS, why
+from wug.runs.sqlite import FAULTS, Connection, why
 from wug.runs.store import VERSION, Run, require_columns, require_sound, result_of, sound_outcomes
 from wug.types import Outcome, Result
 
@@ -334,7 +334,7 @@ class Shelf:
         return made
 
     def _opened(self) -> sqlite3.Connection:
-        made = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10)
+        made = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10, factory=Connection)
         try:
             made.row_factory = sqlite3.Row
             made.text_factory = damaged_rows.decoded

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from wug.errors import StoreError
-from wug.runs.sqlite import BESIDE, FAULTS, is_damage, is_ours, make_private, mark_of, why
+from wug.runs.sqlite import BESIDE, FAULTS, Connection, is_damage, is_ours, make_private, mark_of, why
 
 READ = 500
 """Keys looked up in one statement; SQLite allows 999 at least."""
@@ -64,7 +64,7 @@ class Cache:
 
     def _open(self) -> sqlite3.Connection:
         make_private(self.path)
-        db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False, factory=Connection)
         try:
             self._require_ours(db)
             db.execute("PRAGMA journal_mode=WAL")

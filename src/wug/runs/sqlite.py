@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 BESIDE = ("-wal", "-shm")
@@ -24,6 +25,14 @@ REASONS = {
     sqlite3.SQLITE_BUSY: "another process holds it",
 }
 """SQLite's own words say less."""
+
+
+class Connection(sqlite3.Connection):
+    """A connection that is closed with the last reference to it; of a plain one, Python 3.13 complains then."""
+
+    def __del__(self) -> None:
+        with suppress(sqlite3.Error):  # made by another thread, which has ended: it goes with the memory
+            self.close()
 
 
 def code_of(error: BaseException) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 from wug import __version__
 from wug.errors import StoreError
 from wug.runs.seals import RESULT, RUN, Chain, outcome_seal, result_seal, run_seal, seal, summary_seal
-from wug.runs.sqlite import FAULTS, is_ours, make_private, why
+from wug.runs.sqlite import FAULTS, Connection, is_ours, make_private, why
 from wug.types import Check, Estimate, Outcome, Result, Status, Value
 
 SCHEMA = """
@@ -88,7 +88,9 @@ class Store:
             self._file = path.stat().st_ino
             # What a kill left behind is read here: then it is seen whether the file is whole.
             unclosed = _size(path.with_name(f"{path.name}-wal")) > 0
-            self._db = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(
+                path, timeout=60, isolation_level=None, check_same_thread=False, factory=Connection
+            )
             self._db.row_factory = sqlite3.Row
             if not is_ours(self._db, APPLICATION, TABLES):
                 raise StoreError(f"{path} is no run store of wug's: choose another file with --db")

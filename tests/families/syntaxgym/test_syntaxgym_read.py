@@ -209,7 +209,7 @@ def test_an_unknown_option_or_value_is_named(suite: dict[str, Any], tmp_path: Pa
     [
         ("", "the file is empty"),
         (" \n", "the file is empty"),
-        ('{"meta": {"name": "x",}}', "line 1, column 23: not valid JSON"),
+        ('{"meta": {"name": "x" "y"}}', "line 1, column 23: not valid JSON"),
         ('{\n "meta": {]\n}', "line 2, column 11: not valid JSON"),
         ('{"meta": 1} {"meta": 2}', "line 1, column 13: not valid JSON: extra data"),
         ("[1, 2]", "not a SyntaxGym suite: a suite is an object with 'meta'"),
