@@ -19,6 +19,8 @@ from wug.errors import InputError
 HEAD = 64 * 1024
 LARGEST = 512 * 1024**2
 """Bytes that a compressed file may unpack to, where the user sets no other bound: corpora have a third of it."""
+SMALL, TIMES = 64 * 1024**2, 100
+"""Bytes that any compressed file may unpack to; and how many times its own size, where that is more."""
 BOUND = "WUG_MAX_BYTES"
 """The environment variable that sets another bound."""
 _PIECE = 4 * 1024**2
@@ -27,14 +29,15 @@ _PIECE = 4 * 1024**2
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
     """The bytes of a file, decompressed if it is gzip or xz; only the first `limit` where given.
 
-    A small compressed file can unpack to more than any memory holds: beyond `largest()` bytes it is refused.
+    A small compressed file can unpack to more than any memory holds: it is refused beyond `largest()` bytes, and beyond
+    a hundred times its own size, which no text of any length comes to.
     """
     try:
         with path.open("rb") as raw, _decompressed(raw) as plain:
             if limit is not None:
                 return plain.read(limit)
             regular = plain is raw and stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
-            return plain.read() if regular else _read_bounded(plain, path)
+            return plain.read() if regular else _read_bounded(plain, path, _bound(raw))
     except FileNotFoundError:
         raise InputError("no such file", file=path) from None
     except IsADirectoryError:
@@ -186,9 +189,16 @@ def writing(path: Path) -> Iterator[None]:
         raise InputError(f"no name that a file can have ({error})", file=path) from None
 
 
-def _read_bounded(plain: BinaryIO, path: Path) -> bytes:
+def _bound(raw: BinaryIO) -> int:
+    """Bytes that an open file may unpack to."""
+    if os.environ.get(BOUND):
+        return largest()
+    return min(LARGEST, max(SMALL, TIMES * os.fstat(raw.fileno()).st_size))
+
+
+def _read_bounded(plain: BinaryIO, path: Path, most: int) -> bytes:
     """All there is, in pieces, as long as it stays within the bound."""
-    most, found = largest(), bytearray()
+    found = bytearray()
     while piece := plain.read(min(_PIECE, most + 1 - len(found))):
         found += piece
         if len(found) > most:

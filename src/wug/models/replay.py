@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections import defaultdict
@@ -92,7 +91,7 @@ def _from_jsonl(path: Path, lines: list[str], name: str) -> ReplayScorer | Repla
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"no JSON: {error}", file=path, place=f"line {number}") from None
         match row:
             case {"text": str(text), "tokens": list(tokens), "logprobs": list(logprobs)}:
@@ -153,7 +152,8 @@ def _from_surprisals(path: Path, lines: list[str], sentences: str | None) -> dic
     texts = [line.strip() for line in read_lines(_sentences_of(path, sentences)) if line.strip()]
     tokens: defaultdict[int, list[str]] = defaultdict(list)
     logprobs: defaultdict[int, list[float | None]] = defaultdict(list)
-    for number, row in enumerate(csv.reader(lines[1:], delimiter="\t", quoting=csv.QUOTE_NONE), 2):
+    for number, line in enumerate(lines[1:], 2):
+        row = line.split("\t") if line else []
         if not row:
             continue
         try:

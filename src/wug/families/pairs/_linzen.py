@@ -15,8 +15,8 @@ from wug.files import head as head_of
 from wug.files import read_lines
 from wug.types import Problem
 
-_SHORT = re.compile(r"\d+\t[^\t]+\t[^\t]+\t\d+")
-_LONG = re.compile(r"[^\t]*![^\t]*\t\d+\t\d+\t\d+\t([^\t]*\t){7}[^\t]*")
+_SHORT = re.compile(r"\d{1,9}\t[^\t]+\t[^\t]+\t\d{1,9}")
+_LONG = re.compile(r"[^\t]*![^\t]*\t\d{1,9}\t\d{1,9}\t\d{1,9}\t([^\t]*\t){7}[^\t]*")
 _ENDINGS = ("text", "gold", "eval")
 
 

@@ -92,7 +92,7 @@ def _data(path: Path) -> dict[str, Any]:
     """The contents of a file, with those of the one that it extends underneath."""
     try:
         data = tomllib.loads(read_text(path).replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, and nesting, are no TOMLDecodeError
         raise InputError(f"not TOML: {error}", file=path) from None
     parent = data.pop("extends", None)
     if parent is None:
