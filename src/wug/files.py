@@ -19,7 +19,7 @@ from wug.errors import InputError
 HEAD = 64 * 1024
 LARGEST = 512 * 1024**2
 """Bytes that a compressed file may unpack to, where the user sets no other bound: corpora have a third of it."""
-SMALL, TIMES = 64 * 1024**2, 100
+SMALL, TIMES = 16 * 1024**2, 100
 """Bytes that any compressed file may unpack to; and how many times its own size, where that is more."""
 BOUND = "WUG_MAX_BYTES"
 """The environment variable that sets another bound."""

@@ -222,7 +222,8 @@ def _converted(name: str, folder: Path) -> None:
     from wug.runs.opening import family_of
 
     module: Any = registry.find("families", family_of(folder / name))
-    module.convert(folder / name, folder / "converted.tsv", {})
+    if "convert" in vars(module):
+        module.convert(folder / name, folder / "converted.tsv", {})
 
 
 def _rows(rows: Any) -> None:
