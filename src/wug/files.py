@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import lzma
 import os
 import stat
@@ -17,8 +18,8 @@ from typing import BinaryIO, cast
 from wug.errors import InputError
 
 HEAD = 64 * 1024
-LARGEST = 512 * 1024**2
-"""Bytes that a compressed file may unpack to, where the user sets no other bound: corpora have a third of it."""
+LARGEST = 256 * 1024**2
+"""Bytes that a compressed file may unpack to, where the user sets no other bound: corpora have two thirds of it."""
 SMALL, TIMES = 16 * 1024**2, 100
 """Bytes that any compressed file may unpack to; and how many times its own size, where that is more."""
 BOUND = "WUG_MAX_BYTES"
@@ -198,16 +199,17 @@ def _bound(raw: BinaryIO) -> int:
 
 def _read_bounded(plain: BinaryIO, path: Path, most: int) -> bytes:
     """All there is, in pieces, as long as it stays within the bound."""
-    found = bytearray()
-    while piece := plain.read(min(_PIECE, most + 1 - len(found))):
-        found += piece
-        if len(found) > most:
+    found = io.BytesIO()  # gives out what it holds without a second copy
+    while piece := plain.read(min(_PIECE, most + 1 - found.tell())):
+        found.write(piece)
+        if found.tell() > most:
+            found.close()  # the error's traceback would hold on to it
             raise InputError(
                 f"it unpacks to more than {most:,} bytes, which is the bound. If it is what it should be, unpack it "
                 f"yourself, or set a higher one: {BOUND}={8 * most}",
                 file=path,
             )
-    return bytes(found)
+    return found.getvalue()
 
 
 def _guess(data: bytes) -> str:
