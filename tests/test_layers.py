@@ -8,21 +8,22 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
-CORE = {"types", "errors", "files", "registry", "stats", "stats_paired", "alignment"}
+CORE = {"types", "errors", "files", "registry", "rows", "stats", "stats_paired", "alignment"}
 ALLOWED = {
     "types": set(),
     "errors": {"types"},
     "files": {"errors"},
     "registry": {"errors"},
+    "rows": {"errors", "types"},
     "stats": {"types"},
     "stats_paired": {"stats"},
     "alignment": {"errors", "types"},
-    "families": CORE | {"families"},
+    "families": CORE | {"families", "show"},
     "models": CORE | {"models", "families"},
     "train": CORE | {"models", "train"},
-    "report": CORE | {"report", "families"},
+    "show": CORE | {"show", "families"},
     "runs": CORE | {"families", "models", "train", "runs", ""},
-    "web": CORE | {"runs", "report", "web", "families"},
+    "web": CORE | {"runs", "show", "web", "families"},
 }
 HEAVY = {
     "torch",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from wug.cli import _printing as printing
-from wug.report.markup import visible
+from wug.show.markup import visible
 
 if TYPE_CHECKING:
     from wug.types import Result, Row, Suite
@@ -87,13 +87,13 @@ def command_line() -> str:
 def deliver(results: Sequence[Result], form: str, hint: str | None = None) -> None:
     """Print results on stdout; for a person, what to do next on stderr."""
     if form == "table":
-        from wug.report.terminal import show
+        from wug.show.terminal import show
 
         show(results, printing.console(width=120))
         if hint:
             say(hint)
     else:
-        from wug.report.table import FORMATS as WRITERS
+        from wug.show.table import FORMATS as WRITERS
 
         printing.emit(WRITERS[form](results))
 

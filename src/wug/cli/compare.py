@@ -74,9 +74,9 @@ def command(
     wug compare 1,2,3 4,5,6 --items 10
     wug compare --curve 1 2 3 4 -o curve.svg
     """
-    from wug.report import charts
     from wug.runs.compare import Choice
     from wug.runs.store import Store
+    from wug.show import charts
 
     if output is not None and output.suffix.lower() in (*CHARTS, ".html", ".htm"):
         charts.require()
@@ -92,8 +92,8 @@ def command(
 
 
 def _compare(store: Store, sides: list[list[int]], choice: Choice, output: Path | None, form: str) -> None:
-    from wug.report import comparison as report
     from wug.runs.compare import compare
+    from wug.show import comparison as report
 
     found = compare(store, sides, choice)
     if output is None and form == "table":
@@ -105,8 +105,8 @@ def _compare(store: Store, sides: list[list[int]], choice: Choice, output: Path 
         return
     suffix = "" if output is None else output.suffix.lower()
     if output is not None and suffix in CHARTS:
-        from wug.report import charts
-        from wug.report.comparison_chart import chart
+        from wug.show import charts
+        from wug.show.comparison_chart import chart
 
         charts.save(chart(found), output)
         common.say(f"wrote {output}")
@@ -125,8 +125,8 @@ def _curve(
     output: Path | None,
     form: str,
 ) -> None:
-    from wug.report import charts, learning
     from wug.runs.learning import learning_curves
+    from wug.show import charts, learning
 
     curves = learning_curves(store, runs, suites=suites, checks=checks, steps=None if steps is None else _steps(steps))
     if output is None and form == "table":
@@ -141,7 +141,7 @@ def _curve(
 def _page(store: Store, found: Comparison, output: Path) -> None:
     """The report of the runs, with the comparison in it."""
     from wug.files import write_text
-    from wug.report.page import Report, render
+    from wug.show.page import Report, render
 
     reports = [
         Report(result, run=number, command=store.run(number).command, created=store.run(number).started)

@@ -60,11 +60,11 @@ def command(output: Path, limit: int | None) -> None:
     wug demo --limit 20 --output /tmp/demo
     """
     from wug.files import write_text
-    from wug.report import charts
-    from wug.report.page import Report, render
     from wug.runs.cache import Cache
     from wug.runs.opening import open_suites, require_packages
     from wug.runs.store import Store
+    from wug.show import charts
+    from wug.show.page import Report, render
 
     charts.require()
     require_packages(suite for go in GOES for name in go.suites for suite in open_suites(name))

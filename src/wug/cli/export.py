@@ -95,7 +95,7 @@ def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcom
 
 
 def _rows(results: list[Result], what: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from wug.report import table
+    from wug.show import table
 
     if what == "estimates":
         return list(table.COLUMNS), table.estimate_rows(results)
@@ -106,7 +106,7 @@ def _rows(results: list[Result], what: str) -> tuple[list[str], list[tuple[Any, 
 
 def _text(results: list[Result], what: str, form: str) -> str | None:
     """The text of estimates in a form that is made for them; None for plain rows."""
-    from wug.report import table
+    from wug.show import table
 
     return table.FORMATS[form](results) if what == "estimates" and form in ("md", "latex") else None
 
@@ -115,8 +115,8 @@ def _compared(
     store: Store, runs: Sequence[int], suites: Sequence[str], form: str
 ) -> tuple[list[str], list[tuple[Any, ...]], str | None]:
     """The columns and rows of a comparison of runs with the first; its text where a form is made for it."""
-    from wug.report import comparison
     from wug.runs.compare import Choice, compare
+    from wug.show import comparison
 
     found = compare(store, [[number] for number in runs], Choice(suites))
     text = comparison.FORMATS[form](found) if form in ("json", "md", "latex") else None
@@ -125,7 +125,7 @@ def _compared(
 
 def _written(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str, raw: bool) -> str:
     """Plain rows as text."""
-    from wug.report import markup, table
+    from wug.show import markup, table
 
     if form == "json":
         records = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -165,14 +165,14 @@ def _chart(
 ) -> None:
     """Write a chart: of a comparison, of one suite, or of all results together."""
     from wug.errors import InputError
-    from wug.report import charts, figures
+    from wug.show import charts, figures
 
     if output is None:
         raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")
     charts.require(output)
     if what == "comparison":
-        from wug.report.comparison_chart import chart
         from wug.runs.compare import Choice, compare
+        from wug.show.comparison_chart import chart
 
         charts.save(chart(compare(store, [[number] for number in runs], Choice(suites))), output)
     else:

@@ -38,9 +38,9 @@ def command(runs: tuple[int, ...], output: Path, db: Path | None) -> None:
     wug report 7 8 9 -o models.html
     """
     from wug.files import write_text
-    from wug.report import charts
-    from wug.report.page import Report, render
     from wug.runs.store import Store
+    from wug.show import charts
+    from wug.show.page import Report, render
 
     charts.require()
     store = Store(db or common.default_db())

@@ -106,10 +106,10 @@ def command(
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
     """
     from wug import registry
-    from wug.report.terminal import word_probabilities
     from wug.runs.cache import Cache
     from wug.runs.opening import model_spec
     from wug.runs.store import Store
+    from wug.show.terminal import word_probabilities
 
     if not suites + more:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")

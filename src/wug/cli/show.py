@@ -31,6 +31,6 @@ def command(run: int, failing: bool, db: Path | None, form: str) -> None:
     common.say(f"run {record.id} · {record.status} · {record.started} · {record.command}")
     common.deliver(results, form)
     if failing:
-        from wug.report.terminal import failures
+        from wug.show.terminal import failures
 
         printing.echo("\n".join(line for result in results for line in failures(result)))

@@ -7,8 +7,8 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from wug.report import _vega
-from wug.report.families import Figure
+from wug.show import _vega
+from wug.show.families import Figure
 from wug.web import bundle
 from wug.web.rendering import Json
 from wug.web.tables import table

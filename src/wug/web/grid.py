@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from wug.report.families import Shown
 from wug.runs.browse import Kept
 from wug.runs.store import Run
+from wug.show.families import Shown
 from wug.web.shown import headline
 from wug.web.site import address
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wug.report import charts
-from wug.report.families import Figure, Shown
-from wug.report.families._grouped import best_first, in_order, point
 from wug.runs.browse import Kept
+from wug.show import charts
+from wug.show.families import Figure, Shown
+from wug.show.families._grouped import best_first, in_order, point
 from wug.types import Result
 from wug.web.shown import estimate_shown
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from wug.errors import StoreError
-from wug.report import _vega
-from wug.report.families import Place, overall, syntaxgym
-from wug.report.families.syntaxgym._regions import conditions
 from wug.runs.browse import Filter, Shelf
+from wug.show import _vega
+from wug.show.families import Place, overall, syntaxgym
+from wug.show.families.syntaxgym._regions import conditions
 from wug.types import Outcome, Result
 
 SHADES = 10

@@ -24,7 +24,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 def environment() -> Environment:
     """The one environment; a template of the site goes before one of the report with the same name."""
     made = Environment(
-        loader=ChoiceLoader([PackageLoader("wug.web", "templates"), PackageLoader("wug.report", "templates")]),
+        loader=ChoiceLoader([PackageLoader("wug.web", "templates"), PackageLoader("wug.show", "templates")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

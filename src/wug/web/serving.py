@@ -16,9 +16,9 @@ from pathlib import Path
 
 from wug import registry
 from wug.errors import WugError
-from wug.report import _vega
 from wug.runs.opening import builtin_models
 from wug.runs.store import Store
+from wug.show import _vega
 from wug.web import bundle, entrance, grid, rendering, shown
 from wug.web.site import LOOPBACK, Site
 
@@ -81,7 +81,7 @@ def prepare(site: Site) -> None:
     """Do once what every page needs, so that the first one does not wait for it."""
     for name in rendering.own():
         rendering.environment().get_template(name)
-    for kind in registry.names("report.families"):
+    for kind in registry.names("show.families"):
         shown.family(kind)
         shown.page_family(kind)
     grid.grid(site.shelf.runs(), site.shelf.overview(), grid.Wanted())

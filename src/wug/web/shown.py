@@ -6,15 +6,15 @@ import functools
 from types import ModuleType
 
 from wug import registry
-from wug.report.families import Shown, _generic, overall, shown
 from wug.runs.browse import Kept
+from wug.show.families import Shown, _generic, overall, shown
 from wug.types import Estimate, Result
 
 
 @functools.cache
 def family(kind: str) -> ModuleType:
     """The report's module about a family; the generic one where there is none."""
-    return registry.find("report.families", kind) if kind in _families() else _generic
+    return registry.find("show.families", kind) if kind in _families() else _generic
 
 
 @functools.cache
@@ -47,4 +47,4 @@ def overall_shown(result: Result) -> list[Shown]:
 
 @functools.cache
 def _families() -> frozenset[str]:
-    return frozenset(registry.names("report.families"))
+    return frozenset(registry.names("show.families"))

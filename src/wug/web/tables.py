@@ -14,7 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from wug.report.table import no_formula
+from wug.show.table import no_formula
 from wug.web.received import without_halves
 
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}

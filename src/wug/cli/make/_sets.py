@@ -83,7 +83,7 @@ def output_options(function: common.Function) -> common.Function:
 def make(kind: str, given: dict[str, Any], **more: Any) -> None:
     """Write the files of a kind, as the options ask for them; `more` are settings of this kind alone."""
     from wug.families.pcfgset.make import pcfgset
-    from wug.report import charts
+    from wug.show import charts
 
     if given["chart"] is not None:
         charts.require(given["chart"])
@@ -146,7 +146,7 @@ def _draw(made: Files, beside: Path | None, path: Path) -> None:
     """Write a chart of the shares of depths, lengths and functions, a line a set."""
     from wug.families.pcfgset.make.pcfgset import read_samples, sources_of
     from wug.families.pcfgset.make.statistics import statistics
-    from wug.report import charts
+    from wug.show import charts
 
     sets = {name: statistics(sources) for name, sources in sources_of(made).items()}
     if beside is not None:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from wug.report.families import Place
 from wug.runs.browse import Placed, Shelf
 from wug.runs.store import Run
+from wug.show.families import Place
 from wug.types import Outcome, Result
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wug.report.families import Figure, Shown, shown
-from wug.report.families._grouped import spread_note
-from wug.report.families.cogs import MAIN
-from wug.report.families.cogs._errors import error_figure, error_table
-from wug.report.families.cogs._lines import WrongLine, batches
-from wug.report.families.cogs._types import FIRST, kinds, type_figure, type_table
+from wug.show.families import Figure, Shown, shown
+from wug.show.families._grouped import spread_note
+from wug.show.families.cogs import MAIN
+from wug.show.families.cogs._errors import error_figure, error_table
+from wug.show.families.cogs._lines import WrongLine, batches
+from wug.show.families.cogs._types import FIRST, kinds, type_figure, type_table
 from wug.types import Outcome
 from wug.web.families import Item, Look, Query
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wug.report.families import Figure
-from wug.report.families._generic import facts, group_figures
+from wug.show.families import Figure
+from wug.show.families._generic import facts, group_figures
 from wug.web.families import Item, Look, Query
 
 SIZE = 30

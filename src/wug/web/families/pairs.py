@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wug.report.families import Figure, bits
-from wug.report.families._marked import Piece, Pieces, differing, marked, shortened
-from wug.report.families.pairs import section
-from wug.report.families.pairs._figures import columns_figure, group_figures
-from wug.report.families.pairs._judged import CHECK, Judged, judgements
-from wug.report.families.pairs._margins import margins_figure
+from wug.show.families import Figure, bits
+from wug.show.families._marked import Piece, Pieces, differing, marked, shortened
+from wug.show.families.pairs import section
+from wug.show.families.pairs._figures import columns_figure, group_figures
+from wug.show.families.pairs._judged import CHECK, Judged, judgements
+from wug.show.families.pairs._margins import margins_figure
 from wug.types import LN2, Result
 from wug.web.families import Item, Look, Query
 

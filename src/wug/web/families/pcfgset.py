@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wug.report.families import Figure
-from wug.report.families._grouped import spread_note
-from wug.report.families._marked import Piece, Pieces, marked, shortened
-from wug.report.families.pcfgset import section
-from wug.report.families.pcfgset._answers import Line, as_it_is, text_of
-from wug.report.families.pcfgset._trees import Drawn, drawn
 from wug.runs.browse import Filter
+from wug.show.families import Figure
+from wug.show.families._grouped import spread_note
+from wug.show.families._marked import Piece, Pieces, marked, shortened
+from wug.show.families.pcfgset import section
+from wug.show.families.pcfgset._answers import Line, as_it_is, text_of
+from wug.show.families.pcfgset._trees import Drawn, drawn
 from wug.types import Outcome
 from wug.web.families import Item, Look, Query
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wug.report import charts
-from wug.report.families import Figure, bits, number
-from wug.report.families.syntaxgym import WHOLE, region_means
-from wug.report.families.syntaxgym._cards import Card, cards, is_prediction, spoken_of
-from wug.report.families.syntaxgym._items import Item as Drawn
-from wug.report.families.syntaxgym._items import items as drawn_items
-from wug.report.families.syntaxgym._regions import Conditions, conditions, finite
 from wug.runs.browse import Filter
+from wug.show import charts
+from wug.show.families import Figure, bits, number
+from wug.show.families.syntaxgym import WHOLE, region_means
+from wug.show.families.syntaxgym._cards import Card, cards, is_prediction, spoken_of
+from wug.show.families.syntaxgym._items import Item as Drawn
+from wug.show.families.syntaxgym._items import items as drawn_items
+from wug.show.families.syntaxgym._regions import Conditions, conditions, finite
 from wug.types import Result
 from wug.web.families import Item, Look, Query
 from wug.web.shown import overall_shown

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.report.families import Shown, bits
-from wug.report.families.syntaxgym import region_means
+from wug.show.families import Shown, bits
+from wug.show.families.syntaxgym import region_means
 from wug.types import Result
 from wug.web.families import Look
 from wug.web.families.syntaxgym import measured_items, region_names

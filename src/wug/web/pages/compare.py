@@ -13,16 +13,16 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError
-from wug.report import charts
-from wug.report.comparison import FORMATS
-from wug.report.comparison_section import compared
-from wug.report.families import Figure, Shown
-from wug.report.families._grouped import point
-from wug.report.learning import figures as curve_figures
 from wug.runs.browse import Kept
 from wug.runs.compare import Choice, Comparison, compare
 from wug.runs.learning import learning_curves
 from wug.runs.store import Store
+from wug.show import charts
+from wug.show.comparison import FORMATS
+from wug.show.comparison_section import compared
+from wug.show.families import Figure, Shown
+from wug.show.families._grouped import point
+from wug.show.learning import figures as curve_figures
 from wug.web import drawing
 from wug.web.shown import headline
 from wug.web.site import Site

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import StoreError
-from wug.report.families import Figure
+from wug.show.families import Figure
 from wug.types import Result
 from wug.web import drawing
 from wug.web.families import Look

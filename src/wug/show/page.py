@@ -1,0 +1,236 @@
+"""A report as one HTML page that needs nothing else: no network, no server, no other file.
+
+Each chart stands in the page twice: as SVG, there at once and without JavaScript, and as a Vega-Lite
+specification that takes the SVG's place when it comes into view, with tooltips, legend and the page's width.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from wug import registry
+from wug.errors import InputError
+from wug.show import _vega, charts
+from wug.show.comparison_section import compared
+from wug.show.families import Figure, Place, Section, Shown, _generic, overall, shown
+from wug.types import Result
+
+if TYPE_CHECKING:
+    from wug.runs.compare import Comparison
+
+ITEMS = 1400
+"""Items that one page shows one by one, in all its sections: a few megabytes."""
+STILL = 60
+"""Results up to which every chart has its SVG too, 20 kilobytes each."""
+OTHER = "Other suites"
+MOST, LEAST = 200, 10
+"""Items that one section shows, however few or many sections there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A result, and what is known of the run that it came from."""
+
+    result: Result
+    run: int | None = None
+    command: str | None = None
+    created: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A report with its place on the page."""
+
+    report: Report
+    result: Result
+    id: str
+    model: str
+    """The model's name, with the run's where one model has several results for a suite."""
+    circuit: str
+    rows: tuple[Shown, ...]
+    headline: Shown | None
+    section: Section
+    export: str
+
+
+def render(reports: Sequence[Report], comparison: Comparison | None = None) -> str:
+    """The page about these results, and how they compare, as HTML text."""
+    if not reports:
+        raise InputError("there is nothing to report. Give one or more runs")
+    entries = _entries(reports)
+    models = list(dict.fromkeys(entry.model for entry in entries))
+    circuits = _by_circuit(entries)
+    environment = _environment(still=len(reports) <= STILL)
+    script = _source(environment, "page.js")
+    vega = _vega.javascript()
+    page = environment.get_template("page.html").render(
+        title=_title(entries),
+        entries=entries,
+        models=models,
+        circuits=circuits,
+        overview=_overview(entries, several=len(models) > 1),
+        compared=None if comparison is None else compared(comparison),
+        commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
+        unfinished=[entry for entry in entries if entry.result.status != "complete"],
+        style=_source(environment, "page.css"),
+        script=script,
+        vega=vega,
+        hashes=[_hash(vega), _hash(script)],
+    )
+    return f"{page.strip()}\n"
+
+
+def figures_of(reports: Sequence[Report]) -> tuple[Figure | None, list[Mapping[str, Any]]]:
+    """The chart of the overview, if there is one, and what the section of each result shows."""
+    entries = _entries(reports)
+    several = len({entry.model for entry in entries}) > 1
+    return _overview(entries, several=several), [entry.section.values for entry in entries]
+
+
+def _entries(reports: Sequence[Report]) -> list[Entry]:
+    families = {report.result.kind: _family(report.result.kind) for report in reports}
+    room = max(LEAST, min(MOST, ITEMS // len(reports)))
+    elsewhere = OTHER if any(report.result.meta.get("circuit") for report in reports) else ""
+    entries: list[Entry] = []
+    for report, model in zip(reports, _model_names(reports), strict=True):
+        result = report.result
+        family = families[result.kind]
+        id = _slug(f"{result.suite} {model}", {entry.id for entry in entries})
+        rows = tuple(overall(result))
+        export = f"wug export {'RUN' if report.run is None else report.run} --to csv"
+        section: Section = family.section(result, Place(id=id, room=room, export=export))
+        entries.append(
+            Entry(
+                report=report,
+                result=result,
+                id=id,
+                model=model,
+                circuit=str(result.meta.get("circuit") or elsewhere),
+                rows=rows,
+                headline=None if result.headline is None else shown(result, result.headline),
+                section=section,
+                export=export,
+            )
+        )
+    return [entry for suites in _by_circuit(entries).values() for suite in suites.values() for entry in suite]
+
+
+def _family(kind: str) -> ModuleType:
+    """The module that knows how to show a family; the generic one where there is none."""
+    known = registry.names("show.families")
+    return registry.find("show.families", kind) if kind in known else _generic
+
+
+def _model_names(reports: Sequence[Report]) -> list[str]:
+    """A name for each report's model that no other result of the same suite has."""
+    names: list[str] = []
+    for index, report in enumerate(reports):
+        same = [
+            other
+            for other, one in enumerate(reports)
+            if (one.result.suite, one.result.model) == (report.result.suite, report.result.model)
+        ]
+        if len(same) == 1:
+            names.append(report.result.model)
+        else:
+            which = f"run {report.run}" if report.run is not None else f"no. {same.index(index) + 1}"
+            names.append(f"{report.result.model} ({which})")
+    return names
+
+
+def _by_circuit(entries: Iterable[Entry]) -> dict[str, dict[str, list[Entry]]]:
+    """Circuit → suite → entries, each as first met; suites of no known circuit last."""
+    circuits: dict[str, dict[str, list[Entry]]] = {}
+    for entry in entries:
+        circuits.setdefault(entry.circuit, {}).setdefault(entry.result.suite, []).append(entry)
+    return dict(sorted(circuits.items(), key=lambda pair: pair[0] == OTHER))
+
+
+def _overview(entries: Sequence[Entry], *, several: bool) -> Figure | None:
+    """The dots of all results that are shares; None where there are none to compare."""
+    shares = [(entry, row) for entry in entries if (row := entry.headline) is not None and row.share]
+    if len(shares) < 2:
+        return None
+    points = [
+        charts.Point(
+            entry.result.suite, row.value, row.low, row.high, row.n, entry.model if several else "", entry.circuit
+        )
+        for entry, row in shares
+    ]
+    checks = sorted({row.name for _, row in shares})
+    return Figure(
+        id="overview-chart",
+        chart=charts.accuracy(points),
+        title="Accuracy on every suite",
+        note=f"Share of items ({', '.join(checks)}) with 95 % intervals.",
+        columns=("suite", "model", "check", "accuracy", "95 % interval", "n"),
+        rows=tuple(
+            (entry.result.suite, entry.model, row.name, row.text, row.interval, str(row.n)) for entry, row in shares
+        ),
+    )
+
+
+def _title(entries: Sequence[Entry]) -> str:
+    suites = list(dict.fromkeys(entry.result.suite for entry in entries))
+    models = list(dict.fromkeys(entry.result.model for entry in entries))
+    what = suites[0] if len(suites) == 1 else f"{len(suites)} suites"
+    who = models[0] if len(models) == 1 else f"{len(models)} models"
+    return f"{what} · {who}"
+
+
+def _slug(text: str, taken: set[str]) -> str:
+    """A place's name for links, of letters, digits and hyphens, that is not taken."""
+    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "result"
+    number = 1
+    name = f"r-{slug}"
+    while name in taken:
+        number += 1
+        name = f"r-{slug}-{number}"
+    return name
+
+
+def _environment(*, still: bool) -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("wug.show", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    environment.globals["still"] = still
+    environment.filters["vega_spec"] = _spec
+    environment.filters["svg"] = _svg
+    environment.tests["nested"] = lambda value: isinstance(value, Mapping)
+    environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
+    return environment
+
+
+def _spec(figure: Figure) -> dict[str, Any]:
+    return {**_vega.page_spec(figure.chart), "description": figure.title}
+
+
+def _svg(figure: Figure) -> Any:
+    from markupsafe import Markup
+
+    # Vega escapes every text that it writes into an SVG.
+    return Markup(_vega.page_svg(figure.chart))
+
+
+def _source(environment: Any, name: str) -> str:
+    """The text of a file beside the templates, as it is."""
+    text: str = environment.loader.get_source(environment, name)[0]
+    return text.strip()
+
+
+def _hash(script: str) -> str:
+    """What the page's security policy knows a script by: no other one runs."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

@@ -1,0 +1,210 @@
+"""Results as text: for the terminal, and in the formats that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from wug.show.markup import code, latex_blocks, markdown_table
+from wug.types import Estimate, Result
+
+COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
+
+
+def as_json(results: Sequence[Result]) -> str:
+    """A list with an object for each suite and model."""
+    shown = [
+        {
+            "suite": result.suite,
+            "kind": result.kind,
+            "model": result.model,
+            "status": result.status,
+            "signature": result.signature,
+            "n": result.n,
+            "estimates": [asdict(estimate) for estimate in result.estimates],
+            "warnings": list(result.warnings),
+        }
+        for result in results
+    ]
+    return json.dumps(finite(shown), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def finite(data: Any) -> Any:
+    """The same data with null where a number is not finite, which JSON cannot write."""
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [finite(value) for value in data]
+    return data
+
+
+def estimate_rows(results: Sequence[Result]) -> list[tuple[Any, ...]]:
+    """One row for each estimate, in the order of COLUMNS."""
+    return [
+        (r.suite, r.kind, r.model, e.check, e.group, e.value, e.n, e.low, e.high, e.method, r.signature)
+        for r in results
+        for e in r.estimates
+    ]
+
+
+def delimited(columns: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: str, *, raw: bool = False) -> str:
+    """Rows under a header, absent values empty; a spreadsheet takes no text among them for a formula, unless `raw`."""
+    out = _Lines()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
+    cell = _as_it_is if raw else no_formula
+    writer.writerow(map(cell, columns))
+    writer.writerows(map(cell, row) for row in rows)
+    return "\n".join(out.lines)
+
+
+class _Lines:
+    """Takes the rows of a table, each with its line end.
+
+    The writer quotes what its own line end has in it: it must be CR LF for a lone CR in a name to be quoted.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, row: str) -> None:
+        """A row, without its line end."""
+        self.lines.append(row.removesuffix("\r\n"))
+
+
+def _as_it_is(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def no_formula(value: Any) -> Any:
+    """The value of a cell; text that a spreadsheet would compute gets an apostrophe before it, as in a spreadsheet."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return _as_it_is(value)
+
+
+_NUMBER = re.compile(r"-?[0-9.]+(?:[eE][+-]?[0-9]+)?")
+
+
+def as_csv(results: Sequence[Result]) -> str:
+    """The estimates, comma-separated."""
+    return delimited(COLUMNS, estimate_rows(results), ",")
+
+
+def as_tsv(results: Sequence[Result]) -> str:
+    """The estimates, tab-separated; for SyntaxGym suites the table of SyntaxGym, a row a judgement."""
+    if results and all(result.kind == "syntaxgym" for result in results):
+        return delimited(("suite", "prediction_id", "item_number", "result"), syntaxgym_rows(results), "\t")
+    return delimited(COLUMNS, estimate_rows(results), "\t")
+
+
+def syntaxgym_rows(results: Sequence[Result]) -> list[tuple[str, str, str, bool]]:
+    """SyntaxGym's own table: a row for each prediction and item, by the suite's first metric."""
+    return [
+        (result.suite, outcome.check.removeprefix("prediction_"), outcome.item, bool(outcome.value))
+        for result in results
+        for outcome in result.outcomes
+        if outcome.check.startswith("prediction_") and "/" not in outcome.check
+    ]
+
+
+def outcome_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Columns and rows of all judgements; every field that groups results is a column."""
+    fields = list(dict.fromkeys(key for result in results for o in result.outcomes for key in o.groups))
+    columns = ["suite", "model", "item", "check", "value", *fields, "detail"]
+    rows = [
+        (
+            r.suite,
+            r.model,
+            o.item,
+            o.check,
+            None if o.value is None else float(o.value),
+            *(o.groups.get(field) for field in fields),
+            json.dumps(finite(o.detail), ensure_ascii=False) if o.detail else None,
+        )
+        for r in results
+        for o in r.outcomes
+    ]
+    return columns, rows
+
+
+def surprisal_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Columns and rows of SyntaxGym's table of region surprisals, in bits."""
+    columns = ["suite", "item_number", "condition_name", "region_number", "content", "metric_value", "oovs"]
+    rows = [
+        (r.suite, o.item, condition, region["number"], region["content"], region["value"], ",".join(region["oovs"]))
+        for r in results
+        for o in r.outcomes
+        for condition, sentence in o.detail.get("conditions", {}).items()
+        for region in sentence["regions"]
+    ]
+    return columns, rows
+
+
+def as_markdown(results: Sequence[Result]) -> str:
+    """A table in Markdown with the signatures below."""
+    head = ("suite", "model", "check", "group", "value", "95 % interval", "n")
+    lines = [
+        (result.suite, result.model, e.check, e.group, value_text(result, e), interval_text(result, e), str(e.n))
+        for result in results
+        for e in result.estimates
+    ]
+    return "\n".join([markdown_table(head, lines, "llllrcr"), "", *(code(result.signature) for result in results)])
+
+
+def as_latex(results: Sequence[Result]) -> str:
+    """A booktabs table with the signatures as comments; a column says which model, where there are several."""
+    several = len({result.model for result in results}) > 1
+    head = ["suite", *(["model"] if several else []), "check", "group", "value", "95 % interval", "n"]
+    blocks = [
+        [
+            (
+                *(result.suite, *([result.model] if several else []), e.check, e.group),
+                *(value_text(result, e), interval_text(result, e), str(e.n)),
+            )
+            for e in result.estimates
+        ]
+        for result in results
+    ]
+    return latex_blocks(head, blocks, "l" * (len(head) - 3) + "rcr", [result.signature for result in results])
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Result]], str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "tsv": as_tsv,
+    "md": as_markdown,
+    "latex": as_latex,
+}
+
+
+def value_text(result: Result, estimate: Estimate) -> str:
+    """A share in per cent, anything else as it is."""
+    return f"{100 * estimate.value:.1f} %" if _is_share(result, estimate) else f"{estimate.value:.3f}"
+
+
+def interval_text(result: Result, estimate: Estimate) -> str:
+    """The interval in the unit of the value, a standard deviation over runs after ±; empty without either.
+
+    Where values lie so close to a bound that no interval holds, it says that there is none.
+    """
+    if estimate.low is None or estimate.high is None:
+        return "no interval" if (estimate.method or "").startswith("none:") else ""
+    scale, digits = (100, 1) if _is_share(result, estimate) else (1, 3)
+    if _is_deviation(estimate):
+        return f"± {scale * (estimate.high - estimate.low) / 2:.{digits}f}"
+    return f"[{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
+
+
+def _is_share(result: Result, estimate: Estimate) -> bool:
+    return result.check(estimate.check).unit == "share"
+
+
+def _is_deviation(estimate: Estimate) -> bool:
+    return "sd" in (estimate.method or "").split()

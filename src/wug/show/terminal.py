@@ -1,0 +1,212 @@
+"""Results for a person at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.markup import escape
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from wug.show.markup import visible
+from wug.show.table import interval_text, value_text
+from wug.types import Estimate, Result
+
+MANY = 4
+"""With this many results or more they share one table."""
+FOLDED = 20
+"""A field with more numbers than this as its values is one line."""
+BROKEN_DOWN = 2
+"""With more checks than this only the first is broken down by groups."""
+
+
+class SafeConsole(Console):
+    """A console on which control characters in names are seen and not obeyed."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The pieces of text that something is printed as; those that move the cursor are rich's own."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(visible(piece.text), piece.style)
+
+
+def show(results: Sequence[Result], console: Console) -> None:
+    """Print results: one after the other with what each check means, or many of them in one table."""
+    if len(results) < MANY:
+        for result in results:
+            console.print(block(result))
+            _print_signature(result.signature, console)
+        return
+    console.print(overview(results))
+    by_circuit = circuits(results)
+    if by_circuit.row_count > 1:
+        console.print()
+        console.print(by_circuit)
+    warned = [result for result in results if result.warnings]
+    if warned:
+        count = sum(len(result.warnings) for result in warned)
+        text = f"{count} warning{'s' * (count != 1)} about {len(warned)} of {len(results)} results"
+        console.print(Text(f"\n{text}", style="yellow"))
+        for result in warned:
+            for warning in result.warnings:
+                console.print(Text(f"  {result.suite}: {warning}", style="yellow"))
+    _print_signature(common_signature([result.signature for result in results]), console)
+
+
+def block(result: Result) -> RenderableType:
+    """One result: its checks with their meaning, groups and warnings."""
+    head = Text.assemble(
+        (result.suite, "bold"), f"  {result.n:,} item{'s' * (result.n != 1)} · {result.model}", _status(result)
+    )
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", ratio=1)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    checks = _checks(result)
+    left_out = len({estimate.check for estimate in result.estimates}) > len(checks)
+    for place, (check, fields) in enumerate(checks.items()):
+        lines = list(_grouped(result, fields))
+        if place and len(checks) > BROKEN_DOWN:
+            lines, left_out = [], left_out or bool(lines)
+        for estimate in fields.get("all", ()):
+            meaning = result.check(check).meaning
+            name = f"  {check.replace('_', ' ')}"
+            lines.insert(0, (name, meaning, value_text(result, estimate), interval_text(result, estimate)))
+        for name, meaning, value, interval in lines:
+            table.add_row(escape(name), escape(meaning), f"[bold]{value}[/]", escape(interval))
+    parts: list[RenderableType] = [head, table]
+    if not result.estimates and result.status == "complete":
+        parts.append(Text("  nothing to judge: the suite has no predictions", style="dim"))
+    if left_out:
+        parts.append(Text("  more checks and groups: --format csv", style="dim"))
+    parts += [Text(f"  warning: {warning}", style="yellow") for warning in result.warnings]
+    return Group(*parts)
+
+
+def overview(results: Sequence[Result]) -> Table:
+    """One row for each suite, model and check."""
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    several = len({result.model for result in results}) > 1
+    for name in ("suite", *(["model"] if several else []), "check"):
+        table.add_column(name, overflow="fold")
+    for name in ("value", "95 % interval", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for result in results:
+        whole = result.headlines
+        model = [escape(result.model)] if several else []
+        if not whole:
+            table.add_row(escape(result.suite), *model, f"[dim]{result.status}[/]", "", "", f"{result.n:,}")
+        for place, estimate in enumerate(whole):
+            first = place == 0
+            table.add_row(
+                escape(result.suite) if first else "",
+                *(model if first else [""] * len(model)),
+                escape(estimate.check.replace("_", " ")),
+                f"[bold]{value_text(result, estimate)}[/]",
+                escape(interval_text(result, estimate)),
+                f"{estimate.n:,}",
+            )
+    return table
+
+
+def circuits(results: Sequence[Result]) -> Table:
+    """For each model and test circuit, the mean over its suites of the share of items that pass everything."""
+    cells: dict[tuple[str, str], list[float]] = {}
+    for result in results:
+        for estimate in result.estimates:
+            if estimate.check == "all_predictions" and estimate.group.startswith("circuit="):
+                key = (result.model, estimate.group.removeprefix("circuit="))
+                cells.setdefault(key, []).append(estimate.value)
+    several = len({model for model, _ in cells}) > 1
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    for name in ("circuit", *(["model"] if several else [])):
+        table.add_column(name, overflow="fold")
+    table.add_column("mean of suites", justify="right")
+    table.add_column("suites", justify="right")
+    for (model, circuit), values in sorted(cells.items(), key=lambda cell: cell[0][::-1]):
+        shown = f"{100 * fmean(values):.1f} %"
+        table.add_row(escape(circuit), *([escape(model)] if several else []), f"[bold]{shown}[/]", str(len(values)))
+    return table
+
+
+def failures(result: Result) -> list[str]:
+    """The items that fail, each with what explains it."""
+    lines = []
+    for outcome in result.outcomes:
+        if outcome.value is False and outcome.check != "all_predictions":
+            lines.append(f"{result.suite}  item {outcome.item}  {outcome.check.replace('_', ' ')}")
+            lines += [f"    {key}: {value}" for key, value in outcome.detail.items()]
+    return lines
+
+
+def word_probabilities(results: Sequence[Result]) -> list[str]:
+    """The log-probability of every word of every pair, a line a sentence, in nats; `*` before the wrong one."""
+    lines = []
+    for result in results:
+        for outcome in result.outcomes:
+            for key, mark in (("words_good", " "), ("words_bad", "*")):
+                words = outcome.detail.get(key) or []
+                said = "  ".join(f"{word} {'–' if value is None else format(value, '.3f')}" for word, value in words)
+                if said:
+                    lines.append(f"{outcome.item} {mark} {said}")
+    return lines
+
+
+def common_signature(signatures: Sequence[str]) -> str:
+    """The fields of all signatures, with … for those that differ or that some lack."""
+    split = [dict(field.split(":", 1) for field in mark.split("|")) for mark in signatures]
+    keys = dict.fromkeys(key for fields in split for key in fields)
+    values = {key: {fields.get(key, "…") for fields in split} for key in keys}
+    return "|".join(f"{key}:{found.pop() if len(found) == 1 else '…'}" for key, found in values.items())
+
+
+def _print_signature(signature: str, console: Console) -> None:
+    """On one line, however long, so that it can be copied and searched for."""
+    console.print(Text(signature, style="dim"), soft_wrap=True)
+
+
+def _checks(result: Result) -> dict[str, dict[str, list[Estimate]]]:
+    """The estimates of each check by the field that they are grouped by; `all` where they are not.
+
+    Those for a first look alone.
+    """
+    found: dict[str, dict[str, list[Estimate]]] = {}
+    for estimate in result.estimates:
+        if not result.check(estimate.check).headline:
+            continue
+        fields = found.setdefault(estimate.check, {})
+        fields.setdefault(estimate.group.partition("=")[0], []).append(estimate)
+    return found
+
+
+def _grouped(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
+    """Name, n, value and interval of each group, field by field, numbers in their order."""
+    for field, found in fields.items():
+        if field == "all" or len(found) < 2:  # which says no more than `all` does
+            continue
+        ordered = sorted(found, key=_by_number)
+        if len(found) > FOLDED and _by_number(ordered[0]) >= 0:
+            low, high = (end(found, key=lambda estimate: estimate.value) for end in (min, max))
+            yield (
+                f"    {field}",
+                f"{len(found)} values: --format csv",
+                f"{value_text(result, low)} to {value_text(result, high)}",
+                "",
+            )
+        else:
+            for estimate in ordered:
+                texts = value_text(result, estimate), interval_text(result, estimate)
+                yield f"    {estimate.group}", f"n = {estimate.n:,}", *texts
+
+
+def _by_number(estimate: Estimate) -> float:
+    """The number that a group is called by; others keep their order, before those."""
+    value = estimate.group.partition("=")[2]
+    return int(value) if value.isdecimal() and len(value) < 16 else -1
+
+
+def _status(result: Result) -> tuple[str, str]:
+    return ("", "") if result.status == "complete" else (f"  {result.status}", "bold red")

@@ -1,0 +1,433 @@
+"""The section about PCFG SET: curves, functions, trees of answers, the profile over epochs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seen_page import EVIL, check_escaped, read, tainted_outcomes
+from wug.families import pcfgset as family
+from wug.families.pcfgset.language import FUNCTIONS, answer
+from wug.runs.average import averages
+from wug.runs.evaluate import conclude
+from wug.show import charts
+from wug.show.charts import CurvePoint, Part
+from wug.show.families import Figure, Place, pcfgset
+from wug.show.families.pcfgset._trees import NODES
+from wug.show.page import Report, render
+from wug.stats import estimates
+from wug.types import Estimate, Outcome, Result, Row, Suite
+
+PLACE = Place("here", 200, "wug export 7 --to csv")
+LINES = ["copy A1 B2", "repeat A1 B2", "append repeat A1 B2 , C3 D4", "reverse echo A1 B2"]
+
+
+@dataclass
+class Mistaken:
+    """An interpreter that answers some sources otherwise."""
+
+    answers: Mapping[str, str]
+    id: str = "toy/mistaken"
+    chunk: int = 100
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {}
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        return [self.answers.get(source, answer(source)) for source in sources]
+
+
+def concluded(suite: Suite, rows: Iterable[Row], model: str = "toy/mistaken") -> Result:
+    return conclude(suite, model, f"wug:0.1.0|suite:{suite.name}|model:{model}", rows)
+
+
+def written(folder: Path, files: Mapping[str, Sequence[str]]) -> Path:
+    for name, lines in files.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return folder
+
+
+def ran(folder: Path, files: Mapping[str, Sequence[str]], answers: Mapping[str, str]) -> Result:
+    """The one test of a folder, run on an interpreter that errs as told."""
+    [suite] = family.read(written(folder, files), {})
+    return concluded(suite, suite.run(Mistaken(answers)))
+
+
+def plain(folder: Path, answers: Mapping[str, str], lines: Sequence[str] = LINES) -> Result:
+    return ran(folder, {"test.src": lines, "test.tgt": [answer(line) for line in lines]}, answers)
+
+
+def unrolled(folder: Path, answers: Mapping[str, str]) -> Result:
+    """Two samples: `append echo A1 B2 , reverse C3 D4` in three steps, `copy copy A1 B2` in two."""
+    lines = [
+        "unrolled\techo A1 B2\t*1",
+        "unrolled\treverse C3 D4\t*2",
+        "unrolled\tappend *1 , *2\tA1 B2 B2 D4 C3",
+        "original\tappend echo A1 B2 , reverse C3 D4\tA1 B2 B2 D4 C3",
+        "unrolled\tcopy A1 B2\t*1",
+        "unrolled\tcopy *1\tA1 B2",
+        "original\tcopy copy A1 B2\tA1 B2",
+    ]
+    return ran(folder, {"unrolled_test.tsv": lines}, answers)
+
+
+def twins(folder: Path, answers: Mapping[str, str]) -> Result:
+    sources = ["repeat A1 B2", "copy append A1 B2 , C3 D4"]
+    files = {
+        "test.src": sources,
+        "test.tgt": [answer(source) for source in sources],
+        "test_twin.src": ["repeat_twin A1 B2", "copy append_twin A1 B2 , C3 D4"],
+        "test_twin.tgt": [answer(source) for source in sources],
+    }
+    return ran(folder, files, answers)
+
+
+def exceptions(folder: Path, answers: Mapping[str, str]) -> Result:
+    sources = ["reverse echo A1 B2", "copy reverse echo A1 B2 C3"]
+    stem = "test_pcfg_ratio=0.1"
+    files = {
+        f"{stem}_exception.src": sources,
+        f"{stem}_exception.tgt": ["A1 B2 B2", "A1 B2 C3 C3"],
+        f"{stem}_original.src": sources,
+        f"{stem}_original.tgt": [answer(source) for source in sources],
+    }
+    return ran(folder, files, answers)
+
+
+def log(folder: Path, shares: Sequence[tuple[float, float]]) -> Result:
+    """A log of epochs with overgeneralisation and memorisation in each."""
+    path = folder / "ratio=0.1_run=1.txt"
+    lines = []
+    for epoch, (rules, exception) in enumerate(shares, 1):
+        lines += [f"Epoch {epoch}", f"Adapted - Sequence Accuracy: {exception}"]
+        lines += [f"Original - Sequence Accuracy: {rules}"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = family.answered_exceptions(path)
+    return concluded(found.suite, found.rows, f"file/{shares[0][0]}")
+
+
+def figure(result: Result, title: str) -> Figure:
+    [found] = [one for one in pcfgset.section(result, PLACE).values["figures"] if one.title == title]
+    return found
+
+
+def layers(chart: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = chart.to_dict()["layer"]
+    return found
+
+
+def test_accuracy_by_function_tells_outermost_from_anywhere(tmp_path: Path) -> None:
+    found = figure(plain(tmp_path, {"repeat A1 B2": "A1 B2"}), "Accuracy by function")
+    assert [row[:3] for row in found.rows if row[0] == "repeat"] == [
+        ("repeat", "outermost", "0.0\u00a0%"),
+        ("repeat", "anywhere in it", "50.0\u00a0%"),
+    ]
+
+
+def test_functions_stand_in_the_order_of_the_language(tmp_path: Path) -> None:
+    found = figure(plain(tmp_path, {}), "Accuracy by function")
+    assert list(dict.fromkeys(row[0] for row in found.rows)) == ["copy", "reverse", "repeat", "echo", "append"]
+
+
+def test_lines_of_one_function_each_need_no_second_dot(tmp_path: Path) -> None:
+    found = figure(plain(tmp_path, {}, LINES[:2]), "Accuracy by function")
+    assert found.columns == ("function", "accuracy", "interval", "n")
+
+
+@pytest.mark.parametrize("title", ["Accuracy by depth", "Accuracy by number of functions", "Accuracy by length"])
+def test_there_is_a_curve_by_depth_functions_and_length(tmp_path: Path, title: str) -> None:
+    found = figure(plain(tmp_path, {}), title)
+    assert [layer["mark"]["type"] for layer in layers(found.chart)] == ["area", "line", "point"]
+    assert [float(row[0]) for row in found.rows] == sorted(float(row[0]) for row in found.rows)
+
+
+def test_pairs_that_systematicity_holds_out_have_their_chart(tmp_path: Path) -> None:
+    lines = ["append remove_second A1 B2 , C3 D4 , E5 F6", "repeat remove_second A1 B2 , C3 D4", "copy A1 B2"]
+    found = figure(
+        plain(tmp_path, {lines[0]: ""}, lines), "Accuracy on pairs of functions that systematicity holds out"
+    )
+    assert [row[:2] for row in found.rows] == [
+        ("repeat remove_second", "100.0\u00a0%"),
+        ("append remove_second", "0.0\u00a0%"),
+    ]
+
+
+def test_points_of_few_items_are_in_the_table_alone() -> None:
+    cells = {"1": 40, "2": 30, "3": 20, "4": 2}
+    outcomes = [Outcome(f"{d}/{n}", "accuracy", True, {"depth": d}) for d, many in cells.items() for n in range(many)]
+    result = Result("s", "pcfgset", "m", "complete", "", 92, tuple(estimates(outcomes)))
+    found = figure(result, "Accuracy by depth")
+    assert [row["x"] for row in found.chart.to_dict()["data"]["values"]] == [1, 2, 3]
+    assert [row[0] for row in found.rows] == ["1", "2", "3", "4"]
+    assert "fewer than 10" in found.note
+
+
+def test_a_wrong_answer_stands_beside_its_target_with_the_difference_marked(tmp_path: Path) -> None:
+    page = render([Report(plain(tmp_path, {"copy A1 B2": "A1 C3"}))])
+    assert "A1 <ins>B2</ins>" in page
+    assert "A1 <del>C3</del>" in page
+    assert "copy 1 of 1 wrong Item 1 source copy A1 B2 target A1 B2 answer A1 C3" in read(page).text
+
+
+@pytest.mark.parametrize(("said", "note"), [("A1", "stops too early"), ("", "no answer"), ("B2 A1", "")])
+def test_an_answer_that_ends_too_early_is_called_so(tmp_path: Path, said: str, note: str) -> None:
+    [batch] = pcfgset.section(plain(tmp_path, {"copy A1 B2": said}), PLACE).values["batches"]
+    assert [one.note for one in batch.answers] == [note]
+
+
+def test_an_empty_answer_is_shown_as_nothing(tmp_path: Path) -> None:
+    assert "answer (nothing)" in read(render([Report(plain(tmp_path, {"copy A1 B2": ""}))])).text
+
+
+def test_increasing_length_has_a_line_for_each_function(tmp_path: Path) -> None:
+    strings = ["A1 B2", "A1 B2 C3"]
+    lines = [f"{name} {string}" for name in ("copy", "echo") for string in strings]
+    files = {"increasing_length.src": lines, "increasing_length.tgt": [answer(line) for line in lines]}
+    found = figure(ran(tmp_path, files, {"echo A1 B2 C3": ""}), "Accuracy as strings grow")
+    assert [row[:3] for row in found.rows] == [
+        ("copy", "2", "100.0\u00a0%"),
+        ("copy", "3", "100.0\u00a0%"),
+        ("echo", "2", "100.0\u00a0%"),
+        ("echo", "3", "0.0\u00a0%"),
+    ]
+
+
+def test_ten_lines_are_told_apart_by_colour_shape_and_dash() -> None:
+    points = [CurvePoint(x, 0.5, 0.4, 0.6, 50, name) for name in FUNCTIONS for x in (2, 3)]
+    band, line, dot = layers(charts.curves(points, x="length", title="accuracy"))
+    dashes = line["encoding"]["strokeDash"]["scale"]["range"]
+    shapes = dot["encoding"]["shape"]["scale"]["range"]
+    assert len({(place % 8, str(dash)) for place, dash in enumerate(dashes)}) == 10
+    assert len(set(shapes)) == 10
+    assert band["encoding"]["opacity"]["condition"]["empty"] is False
+
+
+def test_a_curve_of_one_series_needs_no_legend() -> None:
+    points = [CurvePoint(x, 0.5) for x in (1, 2)]
+    chart = charts.curves(points, x="depth", title="accuracy").to_dict()
+    assert {layer["encoding"]["color"]["legend"] for layer in chart["layer"]} == {None}
+    assert "params" not in chart
+
+
+def test_parts_of_a_row_have_the_colours_that_they_are_told() -> None:
+    parts = [Part("all", "equal", 0.75, 3), Part("all", "not equal", 0.25, 1)]
+    [bars] = layers(charts.shares(parts, title="share", colours={"not equal": 4}))
+    colour = bars["encoding"]["color"]
+    assert [colour["scale"]["domain"].index(name) for name in ("equal", "not equal")] == [0, 3]
+    assert colour["legend"]["values"] == ["equal", "not equal"]
+
+
+LOCAL_WRONG = {"echo A1 B2": "A1 B2", "append A1 B2 , D4 C3": "A1"}
+"""The step `echo` is wrong, and so is `append`, given what `echo` said."""
+
+
+def test_consistency_and_both_accuracies_are_curves_over_steps(tmp_path: Path) -> None:
+    found = figure(unrolled(tmp_path, LOCAL_WRONG), "Consistency by number of steps")
+    assert [row[:3] for row in found.rows] == [
+        ("consistent", "2", "100.0\u00a0%"),
+        ("consistent", "3", "0.0\u00a0%"),
+        ("right as a whole", "2", "100.0\u00a0%"),
+        ("right as a whole", "3", "100.0\u00a0%"),
+        ("right step by step", "2", "100.0\u00a0%"),
+        ("right step by step", "3", "0.0\u00a0%"),
+    ]
+
+
+def test_a_sample_is_a_tree_with_the_first_wrong_step_marked(tmp_path: Path) -> None:
+    [(steps, [tree])] = pcfgset.section(unrolled(tmp_path, LOCAL_WRONG), PLACE).values["trees"]
+    assert steps == 3
+    assert [(node.function, node.state) for node in tree.nodes] == [
+        ("append", "later"),
+        ("echo", "first"),
+        ("", ""),
+        ("reverse", ""),
+        ("", ""),
+    ]
+    assert tree.note == "first wrong: echo"
+
+
+def test_the_tree_is_nested_lists_that_close(tmp_path: Path) -> None:
+    page = render([Report(unrolled(tmp_path, LOCAL_WRONG))])
+    seen = read(page)
+    assert seen.unbalanced == []
+    tree = page[page.index('<div class="tree">') : page.index("Signature")]
+    signs = {"<ul": "[", "</ul": "]", "<li": "(", "</li": ")"}
+    shape = "".join(signs[tag] for tag in re.findall(r"</?(?:ul|li)\b", tree[: tree.index("</div>")]))
+    # append, below it echo with its string, and reverse with its own.
+    assert shape == "[([([()])([()])])]"
+    assert "echo A1 B2 ✗ first wrong here right: A1 B2 B2" in seen.text
+
+
+def test_right_steps_with_a_wrong_whole_are_called_so(tmp_path: Path) -> None:
+    result = unrolled(tmp_path, {"copy copy A1 B2": "B2"})
+    [(_, [tree])] = pcfgset.section(result, PLACE).values["trees"]
+    assert tree.note == "every step is right, the whole is not"
+    assert [line.label for line in tree.lines] == ["target", "✓ step by step", "✗ as a whole"]
+
+
+def test_a_very_deep_tree_is_cut_and_says_so(tmp_path: Path) -> None:
+    depth = 3000
+    steps = [{"source": "copy A1", "inputs": ["A1"], "answer": "A1", "right": "A1", "diverges": False}]
+    steps += [{**steps[0], "inputs": [place]} for place in range(depth)]
+    detail = {"source": "", "target": "A1", "answer": "B2", "steps": steps}
+    outcome = Outcome("1", "consistency", False, {"steps": str(depth)}, detail)
+    made = (outcome, Outcome("1", "unrolled_accuracy", True), Outcome("1", "original_accuracy", False))
+    result = Result("s", "pcfgset", "m", "complete", "", 1, tuple(estimates(made)), outcomes=made)
+    [(_, [tree])] = pcfgset.section(result, PLACE).values["trees"]
+    assert len(tree.nodes) == NODES
+    seen = read(render([Report(result)]))
+    assert seen.unbalanced == []
+    assert "The rest of this tree is left out." in seen.text
+
+
+def test_how_whole_and_steps_go_together_is_counted(tmp_path: Path) -> None:
+    tally = pcfgset.section(unrolled(tmp_path, LOCAL_WRONG), PLACE).values["tally"]
+    assert [row[:2] for row in tally] == [("consistent, right", 1), ("not consistent, only the whole right", 1)]
+
+
+def test_single_steps_are_judged_by_the_inputs_that_they_were_given(tmp_path: Path) -> None:
+    found = figure(unrolled(tmp_path, {"echo A1 B2": "A1 B2"}), "Single steps by function")
+    assert [(row[0], row[1]) for row in found.rows] == [
+        ("copy", "100.0\u00a0%"),
+        ("reverse", "100.0\u00a0%"),
+        ("echo", "0.0\u00a0%"),
+        ("append", "100.0\u00a0%"),
+    ]
+
+
+def test_the_two_answers_of_substitutivity_are_shares_of_each_function(tmp_path: Path) -> None:
+    found = figure(twins(tmp_path, {"repeat_twin A1 B2": "A1 B2"}), "The two answers, by function")
+    assert found.rows[:3] == (
+        ("all functions", "equal and right", "50.0\u00a0%", "1"),
+        ("all functions", "equal and wrong", "0.0\u00a0%", "0"),
+        ("all functions", "not equal", "50.0\u00a0%", "1"),
+    )
+    rows = {row[0]: row[2] for row in found.rows if row[1] == "not equal"}
+    assert rows == {"all functions": "50.0\u00a0%", "repeat": "100.0\u00a0%", "append": "0.0\u00a0%"}
+
+
+def test_answers_that_differ_show_the_twin_and_which_is_right(tmp_path: Path) -> None:
+    page = render([Report(twins(tmp_path, {"repeat_twin A1 B2": "A1 B2"}))])
+    assert "<mark>repeat_twin</mark> A1 B2" in page
+    text = read(page).text
+    assert "repeat 1 of 1 differ Item 1 only the first is right" in text
+    assert "✓ answer A1 B2 A1 B2 ✗ twin's answer A1 B2" in text
+
+
+def test_the_profile_over_epochs_names_its_first_peak(tmp_path: Path) -> None:
+    result = log(tmp_path, [(0.0, 0.0), (0.5, 0.125), (0.75, 0.25), (0.75, 0.5)])
+    chart = figure(result, "Exceptions over the epochs").chart.to_dict()
+    assert "peak 75.0 %, epoch 3" in json.dumps(chart, ensure_ascii=False)
+    assert '"domain": ["overgeneralisation", "memorisation"]' in json.dumps(chart)
+
+
+def test_the_values_of_a_log_are_in_per_cent_and_the_epoch_is_none(tmp_path: Path) -> None:
+    rows = pcfgset.section(log(tmp_path, [(0.25, 0.0), (0.75, 0.5)]), PLACE).values["overall"]
+    assert {row.check: row.text for row in rows} == {
+        "overgeneralisation_peak": "75.0\u00a0%",
+        "peak_epoch": "2",
+        "memorisation_final": "50.0\u00a0%",
+        "memorisation_max": "50.0\u00a0%",
+    }
+
+
+def test_a_log_in_which_nothing_is_overgeneralised_has_no_peak(tmp_path: Path) -> None:
+    chart = figure(log(tmp_path, [(0.0, 0.0), (0.0, 0.5)]), "Exceptions over the epochs").chart.to_dict()
+    assert "peak" not in json.dumps(chart)
+
+
+def test_the_mean_of_several_logs_has_a_band_and_no_peak(tmp_path: Path) -> None:
+    [mean] = averages([log(tmp_path, [(0.25, 0.0), (0.5, 0.5)]), log(tmp_path, [(0.75, 0.0), (0.5, 0.5)])])
+    section = pcfgset.section(mean, PLACE)
+    found = figure(mean, "Exceptions over the epochs")
+    assert found.rows[0] == ("overgeneralisation", "1", "50.0\u00a0%", "[14.6, 85.4]", "2")
+    assert "peak" not in json.dumps(found.chart.to_dict())
+    assert section.values["note"] == "Means of 2, with one standard deviation either side."
+
+
+def test_how_exceptions_are_answered_comes_by_pair_and_for_two_functions(tmp_path: Path) -> None:
+    found = figure(exceptions(tmp_path, {"reverse echo A1 B2": "A1 B2 B2"}), "How exceptions are answered")
+    shares = {(row[0], row[1]): row[2] for row in found.rows}
+    assert shares["all exceptions", "by the rules"] == "50.0\u00a0%"
+    assert shares["of two functions", "as an exception"] == "100.0\u00a0%"
+    assert shares["reverse echo", "otherwise"] == "0.0\u00a0%"
+
+
+def test_an_answer_to_an_exception_says_which_reading_it_is(tmp_path: Path) -> None:
+    result = exceptions(tmp_path, {"reverse echo A1 B2": "A1 B2 B2", "copy reverse echo A1 B2 C3": "Z1"})
+    [batch] = pcfgset.section(result, PLACE).values["batches"]
+    assert [(one.note, one.fails) for one in batch.answers] == [
+        ("answered as an exception", False),
+        ("answered otherwise", True),
+    ]
+    assert "reverse echo 0 of 2 by the rules" in read(render([Report(result)])).text
+
+
+def test_each_test_has_the_headline_of_the_paper(tmp_path: Path) -> None:
+    made: list[tuple[Callable[[Path], Result], str]] = [
+        (lambda folder: plain(folder, {}), "accuracy"),
+        (lambda folder: unrolled(folder, {}), "consistency"),
+        (lambda folder: twins(folder, {}), "consistency"),
+        (lambda folder: exceptions(folder, {}), "overgeneralisation"),
+        (lambda folder: log(folder, [(0.5, 0.0)]), "overgeneralisation_peak"),
+    ]
+    for number, (make, check) in enumerate(made):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found = make(folder).headline
+        assert found is not None
+        assert found.check == check
+
+
+def test_means_over_runs_have_their_curves_and_no_answers(tmp_path: Path) -> None:
+    runs = [plain(tmp_path, {}), replace(plain(tmp_path, {"copy A1 B2": ""}), signature="wug:0.1.0|suite:x|model:b")]
+    [mean] = averages([replace(runs[0], signature="wug:0.1.0|suite:x|model:a"), runs[1]])
+    values = pcfgset.section(mean, PLACE).values
+    assert values["batches"] == []
+    assert values["overall"][0].text == "87.5\u00a0%"
+    assert "standard deviation" in figure(mean, "Accuracy by depth").note
+
+
+def test_a_result_without_anything_still_has_its_section() -> None:
+    result = Result("s", "pcfgset", "m", "failed", "", 0, ())
+    assert "failed" in read(render([Report(result)])).text
+
+
+def test_what_is_left_out_is_counted_with_the_command_that_has_it(tmp_path: Path) -> None:
+    lines = [f"copy A{n} B{n}" for n in range(1, 13)] + [f"echo A{n} B{n}" for n in range(1, 3)]
+    result = plain(tmp_path, dict.fromkeys(lines, "Z1"), lines)
+    values = pcfgset.section(result, replace(PLACE, room=5)).values
+    assert [(batch.name, len(batch.answers), batch.left) for batch in values["batches"]] == [
+        ("copy", 3, 9),
+        ("echo", 2, 0),
+    ]
+    assert values["left"] == 9
+
+
+def test_markup_in_sources_and_answers_is_shown_as_text(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in "abcd"]
+    for folder in folders:
+        folder.mkdir()
+    results = [
+        plain(folders[0], {"copy A1 B2": "Z1"}),
+        unrolled(folders[1], LOCAL_WRONG),
+        twins(folders[2], {"repeat_twin A1 B2": "A1 B2"}),
+        exceptions(folders[3], {}),
+    ]
+    seen = read(render([Report(tainted(result)) for result in results]))
+    check_escaped(seen)
+
+
+def tainted(result: Result) -> Result:
+    """The result with markup in its items, groups and details."""
+    outcomes = tainted_outcomes(result)
+    kept: list[Estimate] = [e for e in result.estimates if e.group.startswith(("contains=", "pair="))]
+    more = [replace(e, group=e.group + EVIL) for e in kept]
+    return replace(result, outcomes=tuple(outcomes), estimates=(*estimates(outcomes), *more))
