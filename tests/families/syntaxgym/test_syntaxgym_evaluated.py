@@ -132,6 +132,7 @@ def test_an_undefined_value_is_an_error_only_where_a_prediction_uses_it(
         ({"sum": [1], "mean": 1.0}, "metric_value must be a number of bits, not a list"),
         ("many", "metric_value must be a number of bits, not the text 'many'"),
         (True, "metric_value must be a number of bits, not true"),
+        (10**400, "metric_value is a whole number beyond all floating-point numbers"),
     ],
 )
 def test_a_missing_or_wrong_value_is_named(value: object, words: str, document: dict[str, Any], tmp_path: Path) -> None:

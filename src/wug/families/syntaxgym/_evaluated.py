@@ -103,7 +103,12 @@ def _value(given: Any, place: str, faults: Faults) -> float | None:
     if not isinstance(given, int | float) or isinstance(given, bool):
         faults.error(place, f"metric_value must be a number of bits, not {kind(given)}")
         return None
-    return None if math.isnan(given) else float(given)
+    try:
+        number = float(given)
+    except OverflowError:
+        faults.error(place, "metric_value is a whole number beyond all floating-point numbers")
+        return None
+    return None if math.isnan(number) else number
 
 
 def _from_text(given: str) -> float | str | None:
