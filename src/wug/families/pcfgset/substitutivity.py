@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 from wug.errors import InputError
-from wug.families.pcfgset._ask import Answered, ask, empty_answers
-from wug.families.pcfgset._layout import name_beside, name_of_answers
-from wug.families.pcfgset._lines import Line, at, line_of, read_pair, refuse
-from wug.families.pcfgset._plain import answers_to
-from wug.families.pcfgset._predictions import read_table
 from wug.families.pcfgset.language import TWIN, SourceFault, parse
-from wug.families.sampling import spread
+from wug.families.pcfgset.layout import name_beside, name_of_answers
+from wug.families.pcfgset.lines import Line, at, line_of, read_pair, refuse
+from wug.families.pcfgset.plain import answers_to
+from wug.families.pcfgset.predictions import read_table
+from wug.families.pcfgset.suite import Answered, Ask, PcfgSuite, PcfgTest, empty_answers
 from wug.files import checksum
-from wug.types import Check, Generator, Notice, Outcome, Problem, Row
+from wug.types import Check, Outcome, Problem, Row
 
 CHECKS = (
     Check("consistency", meaning="the two answers are equal, two empty ones included"),
@@ -44,52 +42,10 @@ class Twins:
     function: str
 
 
-@dataclass(frozen=True, slots=True)
-class Substitutivity:
+def substitutivity_suite(name: str, pairs: Sequence[Twins], notices: tuple[str, ...] = ()) -> PcfgSuite[Twins]:
     """Sources beside their twins."""
-
-    name: str
-    pairs: tuple[Twins, ...]
-    checksum: str
-    notices: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    kind: str = "pcfgset"
-    needs: Literal["scorer", "generator"] = "generator"
-
-    @classmethod
-    def of(cls, name: str, pairs: Sequence[Twins], notices: tuple[str, ...] = ()) -> Substitutivity:
-        """The suite of some pairs, with their checksum."""
-        content = (f"{pair.line.source}\t{pair.twin}\t{pair.line.target}" for pair in pairs)
-        return cls(name, tuple(pairs), checksum("substitutivity", *content), notices)
-
-    @property
-    def checks(self) -> Sequence[Check]:
-        """What it judges."""
-        return CHECKS
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """Which of the tests it is."""
-        return {"test": "substitutivity"}
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def sample(self, items: int) -> Substitutivity:
-        """The same with only so many of its items, spread evenly over it."""
-        if items >= len(self):
-            return self
-        return replace(self, pairs=spread(self.pairs, items), options={**self.options, "limit": str(items)})
-
-    def requests(self) -> Sequence[str]:
-        """Every source, then every twin."""
-        return [pair.line.source for pair in self.pairs] + [pair.twin for pair in self.pairs]
-
-    def run(self, model: Generator) -> Iterator[Row]:
-        """Ask for all sources and twins at once and compare."""
-        yield from map(Notice, self.notices)
-        answers = ask(model, self.requests())
-        yield from judge(self.pairs, answers[: len(self.pairs)], answers[len(self.pairs) :])
+    content = (f"{pair.line.source}\t{pair.twin}\t{pair.line.target}" for pair in pairs)
+    return PcfgSuite(name, SUBSTITUTIVITY, tuple(pairs), checksum("substitutivity", *content), notices)
 
 
 def judge(pairs: Sequence[Twins], answers: Sequence[str], twins: Sequence[str]) -> Iterator[Row]:
@@ -102,15 +58,15 @@ def judge(pairs: Sequence[Twins], answers: Sequence[str], twins: Sequence[str]) 
     for pair, first, second in zip(pairs, answers, twins, strict=True):
         target, equal = pair.line.target, first == second
         wrong = first != target or second != target
-        said = bool(first)
+        nonempty = bool(first)
         values: dict[str, bool | None] = {
             "consistency": equal,
-            "consistency_nonempty": equal and said,
+            "consistency_nonempty": equal and nonempty,
             "consistent_correct": not wrong,
             "consistent_incorrect": equal and wrong,
-            "consistent_incorrect_nonempty": equal and wrong and said,
+            "consistent_incorrect_nonempty": equal and wrong and nonempty,
             "consistency_among_incorrect": equal if wrong else None,
-            "consistency_among_incorrect_nonempty": equal and said if wrong else None,
+            "consistency_among_incorrect_nonempty": equal and nonempty if wrong else None,
             "accuracy_original": first == target,
             "accuracy_twin": second == target,
         }
@@ -136,7 +92,7 @@ def answered_twins(predictions: Path, twin: Path, gold: Path | None = None) -> A
         refuse(problems, gold)
         first = answers_to([pair.line.source for pair in pairs], predictions)
         second = answers_to([pair.twin for pair in pairs], twin)
-        suite = Substitutivity.of(name_beside(gold, twinned=True), pairs)
+        suite = substitutivity_suite(name_beside(gold, twinned=True), pairs)
         return Answered(suite, judge(pairs, first, second))
     rows, twins = read_table(predictions), read_table(twin)
     if len(rows) != len(twins):
@@ -148,7 +104,7 @@ def answered_twins(predictions: Path, twin: Path, gold: Path | None = None) -> A
         if isinstance(pair, str):
             raise InputError(pair, file=twin, place=f"line {other.number}")
         pairs.append(pair)
-    suite = Substitutivity.of(name_of_answers(predictions, "substitutivity"), pairs)
+    suite = substitutivity_suite(name_of_answers(predictions, "substitutivity"), pairs)
     return Answered(suite, judge(pairs, [row.prediction for row in rows], [row.prediction for row in twins]))
 
 
@@ -197,3 +153,15 @@ def _pair(source: str, target: str | None, twin: str, number: int) -> Twins | st
     except SourceFault as fault:
         return str(fault.args[0])
     return Twins(line, twin, replaced.pop().removesuffix(TWIN))
+
+
+def _sources(pairs: Sequence[Twins]) -> list[str]:
+    return [pair.line.source for pair in pairs] + [pair.twin for pair in pairs]
+
+
+def _asked(pairs: Sequence[Twins], ask: Ask) -> Iterator[Row]:
+    answers = ask(_sources(pairs))
+    return judge(pairs, answers[: len(pairs)], answers[len(pairs) :])
+
+
+SUBSTITUTIVITY = PcfgTest("substitutivity", CHECKS, _sources, _asked)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wug.errors import InputError
+from wug.families.pcfgset.lines import squeeze
 from wug.files import read_lines
 
 COLUMNS = ("source", "target", "prediction")
@@ -74,7 +75,7 @@ def answers(path: Path, sources: Sequence[str] | None = None) -> dict[str, list[
             found[row.source].append(row.prediction)
     elif sources is not None:
         for source, answer in zip(sources, read_plain(path, len(sources)), strict=True):
-            found[_squeeze(source)].append(answer)
+            found[squeeze(source)].append(answer)
     else:
         message = "neither a table with a source and a prediction column nor a localism trace"
         raise InputError(message, file=path, place="line 1")
@@ -106,8 +107,8 @@ def read_table(path: Path) -> list[Predicted]:
         if len(fields) != len(header):
             message = f"{len(fields)} columns where the header has {len(header)}: {line[:60]!r}"
             raise InputError(message, file=path, place=f"line {number}")
-        target = _squeeze(fields[place["target"]]) if "target" in place else None
-        source, prediction = (_squeeze(fields[place[name]]) for name in ("source", "prediction"))
+        target = squeeze(fields[place["target"]]) if "target" in place else None
+        source, prediction = (squeeze(fields[place[name]]) for name in ("source", "prediction"))
         rows.append(Predicted(number, source, target, prediction))
     if not rows:
         raise InputError("the table has a header and no rows", file=path)
@@ -122,14 +123,14 @@ def read_plain(path: Path, count: int) -> list[str]:
         if len(lines) != count:
             place = f"line {min(len(lines), count) + 1}"
             raise InputError(f"{len(lines):,} answers for {count:,} sources", file=path, place=place)
-        return [_squeeze(line) for line in lines]
+        return [squeeze(line) for line in lines]
     answers: dict[int, str] = {}
     for number, match in found:
         index = int(match[1])
         if index >= count:
             message = f"an answer to source number {index} (from 0), and there are {count:,} sources"
             raise InputError(message, file=path, place=f"line {number}")
-        answers.setdefault(index, _squeeze(match[3]))  # of several guesses the best stands first
+        answers.setdefault(index, squeeze(match[3]))  # of several guesses the best stands first
     missing = [index for index in range(count) if index not in answers]
     if missing:
         message = f"{len(missing):,} of {count:,} sources have no H- line, the first of them H-{missing[0]}"
@@ -218,7 +219,7 @@ def _traced(block: list[tuple[int, str]], path: Path) -> Traced:
         if len(parts) != 2:
             message = f"expected `source -> answer`, found {line[:60]!r}"
             raise InputError(message, file=path, place=f"line {number}")
-        asked.append((_squeeze(parts[0]), "" if parts[1].strip() == "[]" else _squeeze(parts[1])))
+        asked.append((squeeze(parts[0]), "" if parts[1].strip() == "[]" else squeeze(parts[1])))
     if len(asked) < 2:
         message = "a sample needs at least one step and the whole source"
         raise InputError(message, file=path, place=f"line {start}")
@@ -234,7 +235,3 @@ def _accuracy(text: str, path: Path, number: int) -> float:
     if not 0 <= value <= 1:
         raise InputError(f"{text!r} is no accuracy between 0 and 1", file=path, place=f"line {number}")
     return value
-
-
-def _squeeze(text: str) -> str:
-    return " ".join(text.split())

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
 
 from wug.errors import InputError
-from wug.families.pcfgset._ask import Answered, ask, empty_answers
-from wug.families.pcfgset._layout import name_beside, name_of_answers
-from wug.families.pcfgset._lines import Line, line_of, read_pair, refuse
-from wug.families.pcfgset._predictions import Predicted, aligned, is_table, read_plain, read_table
 from wug.families.pcfgset.language import HELD_OUT, SourceFault, pairs, parse
-from wug.families.sampling import spread
+from wug.families.pcfgset.layout import name_beside, name_of_answers
+from wug.families.pcfgset.lines import Line, line_of, read_pair, refuse
+from wug.families.pcfgset.predictions import Predicted, aligned, is_table, read_plain, read_table
+from wug.families.pcfgset.suite import Answered, Ask, PcfgSuite, PcfgTest, empty_answers
 from wug.files import checksum, read_lines
 from wug.stats import estimate
-from wug.types import Check, Generator, Notice, Outcome, Row
+from wug.types import Check, Outcome, Row
 
 CHECKS = (
     Check("accuracy", meaning="the answer is the target, symbol for symbol"),
@@ -39,53 +37,12 @@ CHECKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """Sources with one target each."""
-
-    name: str
-    test: str
-    """`plain`, `per_function` or `increasing_length`."""
-    lines: tuple[Line, ...]
-    checksum: str
-    notices: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    kind: str = "pcfgset"
-    needs: Literal["scorer", "generator"] = "generator"
-
-    @classmethod
-    def of(cls, name: str, test: str, lines: Sequence[Line], notices: tuple[str, ...] = ()) -> Plain:
-        """The suite of some lines, with their checksum."""
-        content = (f"{line.source}\t{line.target}" for line in lines)
-        return cls(name, test, tuple(lines), checksum(test, *content), notices)
-
-    @property
-    def checks(self) -> Sequence[Check]:
-        """What it judges."""
-        return CHECKS
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """Which of the tests it is."""
-        return {"test": self.test}
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def sample(self, items: int) -> Plain:
-        """The same with only so many of its items, spread evenly over it."""
-        if items >= len(self):
-            return self
-        return replace(self, lines=spread(self.lines, items), options={**self.options, "limit": str(items)})
-
-    def requests(self) -> Sequence[str]:
-        """Every source."""
-        return [line.source for line in self.lines]
-
-    def run(self, model: Generator) -> Iterator[Row]:
-        """Ask for all sources at once and compare."""
-        yield from map(Notice, self.notices)
-        yield from judge(self.lines, ask(model, self.requests()))
+def plain_suite(
+    name: str, lines: Sequence[Line], notices: tuple[str, ...] = (), *, test: str = "plain"
+) -> PcfgSuite[Line]:
+    """Sources with one target each; the test is `plain`, `per_function` or `increasing_length`."""
+    content = (f"{line.source}\t{line.target}" for line in lines)
+    return PcfgSuite(name, replace(PLAIN, name=test), tuple(lines), checksum(test, *content), notices)
 
 
 def judge(lines: Sequence[Line], answers: Sequence[str]) -> Iterator[Row]:
@@ -125,7 +82,7 @@ def answered_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> 
         refuse(problems, gold[0])
         answers = answers_to([line.source for line in lines], predictions)
         name = name_beside(gold[0])
-    return Answered(Plain.of(name, "plain", lines), judge(lines, answers))
+    return Answered(plain_suite(name, lines), judge(lines, answers))
 
 
 def answers_to(sources: Sequence[str], predictions: Path) -> list[str]:
@@ -147,16 +104,27 @@ def _line(row: Predicted, path: Path) -> Line:
 
 def _ended_early(answer: str, target: str) -> Mapping[str, bool]:
     """The three ways in which the published study calls a wrong answer one that ended too early."""
-    said, wanted = answer.split(), target.split()
-    starts = range(len(wanted) - len(said) + 1)
+    symbols, wanted = answer.split(), target.split()
+    starts = range(len(wanted) - len(symbols) + 1)
     return {
         "eos_contained_in_target": answer in target,  # as text: "A1" stands in "A12" too
-        "eos_strict_prefix": wanted[: len(said)] == said,
-        "eos_contiguous_token_sub": any(wanted[at : at + len(said)] == said for at in starts),
+        "eos_strict_prefix": wanted[: len(symbols)] == symbols,
+        "eos_contiguous_token_sub": any(wanted[at : at + len(symbols)] == symbols for at in starts),
     }
 
 
 def _memberships(line: Line) -> set[str]:
     """The groups of which a line may have several: functions in it, held-out pairs in it."""
-    there = {f"contains={step.function}" for step in line.expression.steps}
-    return there | {f"pair={pair}" for pair in pairs(line.expression.words) if pair in HELD_OUT}
+    functions = {f"contains={step.function}" for step in line.expression.steps}
+    return functions | {f"pair={pair}" for pair in pairs(line.expression.words) if pair in HELD_OUT}
+
+
+def _sources(lines: Sequence[Line]) -> list[str]:
+    return [line.source for line in lines]
+
+
+def _asked(lines: Sequence[Line], ask: Ask) -> Iterator[Row]:
+    return judge(lines, ask(_sources(lines)))
+
+
+PLAIN = PcfgTest("plain", CHECKS, _sources, _asked)

@@ -6,20 +6,19 @@ Step by step means that a function is asked about with the model's own answers a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from wug.errors import InputError
-from wug.families.pcfgset._ask import Answered, ask, empty_answers
-from wug.families.pcfgset._layout import name_of_answers
-from wug.families.pcfgset._lines import squeeze
-from wug.families.pcfgset._predictions import Traced, read_trace
 from wug.families.pcfgset.language import Expression, SourceFault, Symbols, apply, parse
-from wug.families.sampling import spread
+from wug.families.pcfgset.layout import name_of_answers
+from wug.families.pcfgset.lines import squeeze
+from wug.families.pcfgset.predictions import Traced, read_trace
+from wug.families.pcfgset.suite import Answered, Ask, PcfgSuite, PcfgTest, empty_answers
 from wug.files import checksum
-from wug.types import Check, Generator, Notice, Outcome, Row
+from wug.types import Check, Notice, Outcome, Row
 
 CHECKS = (
     Check("consistency", meaning="the last step's answer and the answer to the whole source are equal"),
@@ -58,77 +57,17 @@ class Sample:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Localism:
-    """Sources in unrolled form."""
+def localism_suite(name: str, samples: Sequence[Sample], notices: tuple[str, ...] = ()) -> PcfgSuite[Sample]:
+    """Sources in unrolled form.
 
-    name: str
-    samples: tuple[Sample, ...]
-    checksum: str
-    notices: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    kind: str = "pcfgset"
-    needs: Literal["scorer", "generator"] = "generator"
-
-    @classmethod
-    def of(cls, name: str, samples: Sequence[Sample], notices: tuple[str, ...] = ()) -> Localism:
-        """The suite of some samples, with their checksum.
-
-        A sample's number is its place in the order of the sources, not in that of the file: published traces have the
-        same samples in orders of their own, and a sample must be called the same in all of them.
-        """
-        order = sorted(range(len(samples)), key=lambda place: _content(samples[place]))
-        numbers = {place: str(number) for number, place in enumerate(order, 1)}
-        named = tuple(replace(sample, item=numbers[place]) for place, sample in enumerate(samples))
-        return cls(name, named, checksum("localism", *(_content(samples[place]) for place in order)), notices)
-
-    @property
-    def checks(self) -> Sequence[Check]:
-        """What it judges."""
-        return CHECKS
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """Which of the tests it is."""
-        return {"test": "localism"}
-
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    def sample(self, items: int) -> Localism:
-        """The same with only so many of its items, spread evenly over it."""
-        if items >= len(self):
-            return self
-        return replace(self, samples=spread(self.samples, items), options={**self.options, "limit": str(items)})
-
-    def requests(self) -> Sequence[str]:
-        """What depends on no answer: the whole sources, and the steps that have plain strings only."""
-        first = self._levels()[0] if self.samples else []
-        return [sample.source for sample in self.samples] + [
-            asked(self.samples[n].expression, step, []) for n, step in first
-        ]
-
-    def run(self, model: Generator) -> Iterator[Row]:
-        """Ask level by level, whole sources in the first, and compare."""
-        yield from map(Notice, self.notices)
-        found = ask(model, self.requests())
-        wholes, found = found[: len(self.samples)], found[len(self.samples) :]
-        steps = [[""] * len(sample.expression.steps) for sample in self.samples]
-        for level, places in enumerate(self._levels()):
-            if level:
-                found = ask(model, [asked(self.samples[n].expression, step, steps[n]) for n, step in places])
-            for (n, step), answer in zip(places, found, strict=True):
-                steps[n][step] = answer
-        yield from judge(self.samples, steps, wholes)
-
-    def _levels(self) -> list[list[tuple[int, int]]]:
-        """Sample and step of what can be asked at once, when all earlier levels are answered."""
-        levels: list[list[tuple[int, int]]] = []
-        for n, sample in enumerate(self.samples):
-            for step, depth in enumerate(sample.expression.depths):
-                levels += [[] for _ in range(depth - len(levels))]
-                levels[depth - 1].append((n, step))
-        return levels
+    A sample's number is its place in the order of the sources, not in that of the file: published traces have the
+    same samples in orders of their own, and a sample must be called the same in all of them.
+    """
+    order = sorted(range(len(samples)), key=lambda place: _content(samples[place]))
+    numbers = {place: str(number) for number, place in enumerate(order, 1)}
+    named = tuple(replace(sample, item=numbers[place]) for place, sample in enumerate(samples))
+    content = (_content(samples[place]) for place in order)
+    return PcfgSuite(name, LOCALISM, named, checksum("localism", *content), notices)
 
 
 def judge(samples: Sequence[Sample], steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
@@ -166,8 +105,8 @@ def answered_steps(predictions: Path) -> Answered:
         notices.append(Notice(f"in {strayed:,} samples a step was not asked with the answers of the steps before it"))
     if verdicts:
         notices.append(Notice(f"in {verdicts:,} samples the trace calls consistent what is not, or the reverse"))
-    suite = Localism.of(name_of_answers(predictions, "localism"), samples)
-    return Answered(suite, chain(notices, judge(suite.samples, steps, wholes)))
+    suite = localism_suite(name_of_answers(predictions, "localism"), samples)
+    return Answered(suite, chain(notices, judge(suite.items, steps, wholes)))
 
 
 def asked(expression: Expression, step: int, answers: Sequence[str]) -> str:
@@ -222,3 +161,35 @@ def _sample(traced: Traced, item: str, path: Path) -> Sample:
         message = f"{len(traced.asked)} steps for a source of {len(expression.steps)} functions: {traced.source}"
         raise InputError(message, file=path, place=place)
     return Sample(item, expression, " ".join(expression.meaning()))
+
+
+def _sources(samples: Sequence[Sample]) -> list[str]:
+    """The whole sources, and the steps that have plain strings only."""
+    first = _levels(samples)[0] if samples else []
+    return [sample.source for sample in samples] + [asked(samples[n].expression, step, []) for n, step in first]
+
+
+def _by_level(samples: Sequence[Sample], ask: Ask) -> Iterator[Row]:
+    """Ask level by level, whole sources in the first, and compare."""
+    found = ask(_sources(samples))
+    wholes, found = found[: len(samples)], found[len(samples) :]
+    steps = [[""] * len(sample.expression.steps) for sample in samples]
+    for level, places in enumerate(_levels(samples)):
+        if level:
+            found = ask([asked(samples[n].expression, step, steps[n]) for n, step in places])
+        for (n, step), answer in zip(places, found, strict=True):
+            steps[n][step] = answer
+    yield from judge(samples, steps, wholes)
+
+
+def _levels(samples: Sequence[Sample]) -> list[list[tuple[int, int]]]:
+    """Sample and step of what can be asked at once, when all earlier levels are answered."""
+    levels: list[list[tuple[int, int]]] = []
+    for n, sample in enumerate(samples):
+        for step, depth in enumerate(sample.expression.depths):
+            levels += [[] for _ in range(depth - len(levels))]
+            levels[depth - 1].append((n, step))
+    return levels
+
+
+LOCALISM = PcfgTest("localism", CHECKS, _sources, _by_level)

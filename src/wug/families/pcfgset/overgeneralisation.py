@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 from wug.errors import InputError
-from wug.families.pcfgset._ask import Answered, ask, empty_answers
-from wug.families.pcfgset._layout import name_of_answers, ratio_name, stem
-from wug.families.pcfgset._lines import Line, at, read_pair, refuse
-from wug.families.pcfgset._plain import answers_to
-from wug.families.pcfgset._predictions import Epoch, read_log
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
-from wug.families.sampling import spread
+from wug.families.pcfgset.layout import name_of_answers, ratio_name, stem
+from wug.families.pcfgset.lines import Line, at, read_pair, refuse
+from wug.families.pcfgset.plain import answers_to
+from wug.families.pcfgset.predictions import Epoch, read_log
+from wug.families.pcfgset.suite import Answered, Ask, PcfgSuite, PcfgTest, empty_answers
 from wug.files import checksum
-from wug.types import Check, Estimate, Generator, Notice, Outcome, Problem, Row
+from wug.types import Check, Estimate, Outcome, Problem, Row
 
 CHECKS = (
     Check(
@@ -41,91 +39,20 @@ class Exceptional:
     pair: str
 
 
-@dataclass(frozen=True, slots=True)
-class Overgeneralisation:
+def overgeneralisation_suite(
+    name: str, items: Sequence[Exceptional], notices: tuple[str, ...] = ()
+) -> PcfgSuite[Exceptional]:
     """Sources with two targets each."""
-
-    name: str
-    exceptions: tuple[Exceptional, ...]
-    checksum: str
-    notices: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    kind: str = "pcfgset"
-    needs: Literal["scorer", "generator"] = "generator"
-
-    @classmethod
-    def of(cls, name: str, items: Sequence[Exceptional], notices: tuple[str, ...] = ()) -> Overgeneralisation:
-        """The suite of some exceptions, with their checksum."""
-        content = (f"{item.line.source}\t{item.line.target}\t{item.exception}" for item in items)
-        return cls(name, tuple(items), checksum("overgeneralisation", *content), notices)
-
-    @property
-    def checks(self) -> Sequence[Check]:
-        """What it judges."""
-        return CHECKS
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """Which of the tests it is."""
-        return {"test": "overgeneralisation"}
-
-    def __len__(self) -> int:
-        return len(self.exceptions)
-
-    def sample(self, items: int) -> Overgeneralisation:
-        """The same with only so many of its items, spread evenly over it."""
-        if items >= len(self):
-            return self
-        return replace(self, exceptions=spread(self.exceptions, items), options={**self.options, "limit": str(items)})
-
-    def requests(self) -> Sequence[str]:
-        """Every source."""
-        return [item.line.source for item in self.exceptions]
-
-    def run(self, model: Generator) -> Iterator[Row]:
-        """Ask for all sources at once and compare with both targets."""
-        yield from map(Notice, self.notices)
-        yield from judge(self.exceptions, ask(model, self.requests()))
+    content = (f"{item.line.source}\t{item.line.target}\t{item.exception}" for item in items)
+    return PcfgSuite(name, OVERGENERALISATION, tuple(items), checksum("overgeneralisation", *content), notices)
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A log of epochs as a test: its answers are in it, and no model is asked."""
+def profile_suite(name: str, epochs: Sequence[Epoch]) -> PcfgSuite[Epoch]:
+    """A log of epochs as a test: its answers are in it, and no model is asked.
 
-    name: str
-    epochs: tuple[Epoch, ...]
-    checksum: str
-    """Of which epochs there are; a log does not say what was asked in them."""
-    options: Mapping[str, str] = field(default_factory=dict)
-    kind: str = "pcfgset"
-    needs: Literal["scorer", "generator"] = "generator"
-
-    @property
-    def checks(self) -> Sequence[Check]:
-        """What it judges."""
-        return CHECKS
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """Which of the tests it is."""
-        return {"test": "overgeneralisation"}
-
-    def __len__(self) -> int:
-        return len(self.epochs)
-
-    def sample(self, items: int) -> Profile:
-        """The same with only so many of its epochs, spread evenly over it."""
-        if items >= len(self):
-            return self
-        return replace(self, epochs=spread(self.epochs, items), options={**self.options, "limit": str(items)})
-
-    def requests(self) -> Sequence[str]:
-        """Nothing."""
-        return []
-
-    def run(self, model: Generator) -> Iterator[Row]:
-        """What the log says."""
-        yield from profile(self.epochs)
+    The checksum covers which epochs there are; a log does not say what was asked in them.
+    """
+    return PcfgSuite(name, PROFILE, tuple(epochs), checksum("profile", *(str(epoch.number) for epoch in epochs)))
 
 
 def judge(items: Sequence[Exceptional], answers: Sequence[str]) -> Iterator[Row]:
@@ -151,15 +78,14 @@ def answered_exceptions(predictions: Path, gold: Path | None = None) -> Answered
     """The same judgements, with the test that they are of."""
     if gold is None:
         epochs = read_log(predictions)
-        mark = checksum("profile", *(str(epoch.number) for epoch in epochs))
-        suite = Profile(name_of_answers(predictions, "overgeneralisation"), tuple(epochs), mark)
+        suite = profile_suite(name_of_answers(predictions, "overgeneralisation"), epochs)
         return Answered(suite, profile(epochs))
     if not stem(gold).endswith("_exception"):
         raise InputError("expected a file called …_exception.src, with the …_original files beside it", file=gold)
     items, problems = read_exceptions(gold)
     refuse(problems, gold)
-    answers = answers_to([item.line.source for item in items], predictions)
-    return Answered(Overgeneralisation.of(ratio_name(stem(gold)), items), judge(items, answers))
+    answers = answers_to(_sources(items), predictions)
+    return Answered(overgeneralisation_suite(ratio_name(stem(gold)), items), judge(items, answers))
 
 
 def profile(epochs: Sequence[Epoch]) -> Iterator[Estimate]:
@@ -201,3 +127,23 @@ def read_exceptions(source: Path) -> tuple[list[Exceptional], list[Problem]]:
             continue
         items.append(Exceptional(ruled, line.target, pair))
     return items, problems
+
+
+def _sources(items: Sequence[Exceptional]) -> list[str]:
+    return [item.line.source for item in items]
+
+
+def _asked(items: Sequence[Exceptional], ask: Ask) -> Iterator[Row]:
+    return judge(items, ask(_sources(items)))
+
+
+def _nothing(epochs: Sequence[Epoch]) -> list[str]:
+    return []
+
+
+def _as_logged(epochs: Sequence[Epoch], ask: Ask) -> Iterator[Row]:
+    return profile(epochs)
+
+
+OVERGENERALISATION = PcfgTest("overgeneralisation", CHECKS, _sources, _asked)
+PROFILE = PcfgTest("overgeneralisation", CHECKS, _nothing, _as_logged)

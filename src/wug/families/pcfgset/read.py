@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pcfgset._layout import Found, stem
-from wug.families.pcfgset._lines import Line, read_pair, repeated, target_beside, wrong_targets
-from wug.families.pcfgset._localism import Localism
-from wug.families.pcfgset._overgeneralisation import Overgeneralisation, read_exceptions
-from wug.families.pcfgset._plain import Plain
-from wug.families.pcfgset._substitutivity import Substitutivity, read_twins
-from wug.families.pcfgset._unrolled import read_unrolled
 from wug.families.pcfgset.language import UNARY
+from wug.families.pcfgset.layout import Found, stem
+from wug.families.pcfgset.lines import Line, read_pair, repeated, target_beside, wrong_targets
+from wug.families.pcfgset.localism import localism_suite
+from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, read_exceptions
+from wug.families.pcfgset.plain import plain_suite
+from wug.families.pcfgset.substitutivity import read_twins, substitutivity_suite
+from wug.families.pcfgset.unrolled import read_unrolled
 from wug.types import Problem, Suite
 
 _KEPT = {"remove_first": 1, "remove_second": 0}
@@ -26,17 +26,17 @@ def suite_of(found: Found) -> tuple[Suite, list[Problem]]:
     source = found.files[0]
     if found.test == "localism":
         samples, problems = read_unrolled(source)
-        return Localism.of(found.name, samples, _notices(problems)), problems
+        return localism_suite(found.name, samples, _notices(problems)), problems
     if found.test == "substitutivity":
         pairs, problems = read_twins(source)
         problems += _wrong_as_warning([pair.line for pair in pairs], source)
-        return Substitutivity.of(found.name, pairs, _notices(problems)), problems
+        return substitutivity_suite(found.name, pairs, _notices(problems)), problems
     if found.test == "overgeneralisation":
         items, problems = read_exceptions(source)
-        return Overgeneralisation.of(found.name, items, _notices(problems)), problems
+        return overgeneralisation_suite(found.name, items, _notices(problems)), problems
     lines, problems = _plain_lines(found)
     problems += _wrong_as_warning(lines, source)
-    return Plain.of(found.name, found.test, lines, _notices(problems)), problems
+    return plain_suite(found.name, lines, _notices(problems), test=found.test), problems
 
 
 def problems_of(found: Found) -> list[Problem]:

@@ -10,7 +10,7 @@ from wug.families.pcfgset.language import Argument, Expression, Step, draw
 NOTHING = "(nothing)"
 
 
-def show(detail: Mapping[str, Any]) -> str:
+def answer_tree(detail: Mapping[str, Any]) -> str:
     """The `detail` of a localism `consistency` outcome as lines of text."""
     rows: Sequence[Mapping[str, Any]] = detail["steps"]
     steps = tuple(Step(str(row["source"]).split()[0], _arguments(row["inputs"])) for row in rows)
@@ -20,8 +20,8 @@ def show(detail: Mapping[str, Any]) -> str:
         [
             draw(expression, [_label(step, row) for step, row in zip(steps, rows, strict=True)]),
             "",
-            f"step by step  {_said(rows[-1]['answer'], detail['target'])}",
-            f"as a whole    {_said(detail['answer'], detail['target'])}",
+            f"step by step  {_marked(rows[-1]['answer'], detail['target'])}",
+            f"as a whole    {_marked(detail['answer'], detail['target'])}",
             f"target        {detail['target']}",
             "consistent" if same else "not consistent",
         ]
@@ -36,7 +36,7 @@ def _label(step: Step, row: Mapping[str, Any]) -> str:
     return f"{label}   ✗ {first}right: {row['right'] or NOTHING}"
 
 
-def _said(answer: str, target: str) -> str:
+def _marked(answer: str, target: str) -> str:
     return f"{answer or NOTHING}   {'✓' if answer == target else '✗'}"
 
 

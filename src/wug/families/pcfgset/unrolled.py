@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pcfgset._lines import at, parsed, squeeze, target_fault, text_lines
-from wug.families.pcfgset._localism import Sample
 from wug.families.pcfgset.language import Argument, Expression, Step, arity
+from wug.families.pcfgset.lines import at, parsed, squeeze, target_fault, text_lines
+from wug.families.pcfgset.localism import Sample
 from wug.types import Problem
 
 _PLACEHOLDER = re.compile(r"\*(\d{1,9})")
