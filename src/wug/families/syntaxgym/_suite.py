@@ -117,6 +117,7 @@ class SyntaxGymSuite:
                     "source": prediction.formula.source,
                     "canonical": prediction.formula.canonical(),
                     "english": prediction.formula.english(self.regions),
+                    "regions": [list(pair) for pair in prediction.formula.atoms()],
                 }
                 for prediction in self.predictions
             ],
