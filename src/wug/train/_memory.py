@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from wug.errors import ModelError
+from wug.models import ran_out
 from wug.train.checkpoint import Checkpoint
-
-SIGNS = ("allocate memory", "out of memory", "ALLOC_FAILED")
-"""What torch says without an error of its own: on a CPU, on Apple's GPUs, in CUDA's libraries."""
 
 
 @contextmanager
@@ -18,13 +16,10 @@ def enough_memory(checkpoint: Checkpoint, batch: int) -> Iterator[None]:
 
     A folder in which nothing was kept yet is open again for other options, since a remedy is one.
     """
-    import torch
-
     try:
         yield
-    except (RuntimeError, MemoryError) as error:  # torch.OutOfMemoryError is a RuntimeError
-        known = isinstance(error, torch.OutOfMemoryError | MemoryError)
-        if not known and not any(sign in str(error) for sign in SIGNS):
+    except (RuntimeError, MemoryError) as error:
+        if not ran_out(error):
             raise
         remedy = f"out of memory with {batch:,} rows a step: give a smaller --batch"
         if checkpoint.file.exists():

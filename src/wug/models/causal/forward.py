@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
+from wug.models._memory import REMEDY, halving
 from wug.models._ragged import Ints, Ragged
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
 from wug.models.causal.tree import Batch, plan_plain, plan_trees
@@ -23,8 +24,6 @@ WIDTH = 128
 """Places in a row. Longer sequences are asked the plain way: the trial at load is good for this width."""
 SLICE = {"cpu": 1 << 25, "cuda": 1 << 30}
 """Logits normalised at a time: bounds the copies that normalising makes."""
-
-log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class Engine:
         import torch
 
         with torch.inference_mode():
-            columns = _joined(self._rows(batch, 0, len(batch.tokens)))
+            columns = _joined(self._rows(batch))
         values, openings, leaves = (None if column is None else self._fetch(column) for column in columns)
         if self.device.type != "cuda":
             return Asked(batch, values, openings, leaves, None)
@@ -124,26 +123,17 @@ class Engine:
         answers = self.collect([self.ask(batch) for batch in self.plan(ragged)], len(ragged.flat))
         return [answers[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
 
-    def _rows(self, batch: Batch, low: int, high: int) -> list[tuple[Any, Any, Any]]:
-        """The answers of the rows `low:high`; when memory runs out, of each half of them."""
-        import torch
+    def _rows(self, batch: Batch) -> list[tuple[Any, Any, Any]]:
+        """The answers of all rows; when memory runs out, of fewer at a time."""
 
-        try:
-            return [self._compute(batch, low, high)]
-        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
-            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
-                raise
-            if high - low == 1:
-                raise ModelError(
-                    f"out of memory for {batch.width} tokens on {self.device}: take a smaller model, "
-                    "-M dtype=bfloat16, or another --device"
-                ) from error
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        half = (low + high) // 2
-        self.nodes = max(1, (half - low) * batch.width)
-        log.warning("memory ran out: going on with %d tokens at a time", self.nodes)
-        return self._rows(batch, low, half) + self._rows(batch, half, high)
+        def shrink(low: int, high: int) -> str:
+            self.nodes = max(1, (high - low) * batch.width)
+            return f"{self.nodes:,} tokens"
+
+        def single(_: int) -> str:
+            return f"{batch.width} tokens on {self.device}: {REMEDY}"
+
+        return halving(partial(self._compute, batch), 0, len(batch.tokens), shrink=shrink, single=single)
 
     def _compute(self, batch: Batch, low: int, high: int) -> tuple[Any, Any, Any]:
         import torch

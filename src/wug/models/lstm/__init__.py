@@ -12,6 +12,7 @@ import numpy as np
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import user_path
 from wug.models._fingerprint import unchanged
+from wug.models._memory import ran_out
 from wug.models._ragged import Ints, Ragged
 from wug.models._settings import choice
 from wug.models._spec import ModelSpec
@@ -93,7 +94,9 @@ class WordLSTM:
         try:
             with torch.inference_mode():
                 found = self._carried(requests, words) if self.ordered else self._fresh(requests, words)
-        except torch.OutOfMemoryError as error:
+        except (RuntimeError, MemoryError) as error:
+            if not ran_out(error):
+                raise
             raise ModelError(f"{self._spec}: out of memory. Use another --device, or -M dtype=bfloat16") from error
         return [
             answer(request, one, [None if math.isnan(value) else value for value in values.tolist()], self._vocabulary)
