@@ -12,9 +12,9 @@ from wug.train.checkpoint import Checkpoint
 
 @contextmanager
 def enough_memory(checkpoint: Checkpoint, batch: int) -> Iterator[None]:
-    """Turns want of memory into a ModelError with a remedy.
+    """Turns running out of memory into a ModelError with a remedy.
 
-    A folder in which nothing was kept yet is open again for other options, since a remedy is one.
+    A folder without a checkpoint may be used again with other options, such as the remedy.
     """
     try:
         yield

@@ -1,6 +1,6 @@
-"""Tokenizers and token streams, kept beside the training so that going on begins at once.
+"""Tokenizers and token streams, kept beside the training, so that resuming it begins at once.
 
-Only those of a training that was begun are taken up: what lies there otherwise may be of another text.
+Only those of a training that was begun are used again: any other may be of another text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wug.train.corpus import Ids
 
 
 def kept_ids(folder: Path, make: Callable[[], Ids]) -> Ids:
-    """The stream of a folder's training, made where it is not there yet."""
+    """The token stream of a folder's training, made if there is none yet."""
     path = folder / "training" / "ids.npy"
     if Checkpoint(folder).begun and path.exists():
         kept: Ids = np.load(path)
@@ -31,7 +31,7 @@ def kept_ids(folder: Path, make: Callable[[], Ids]) -> Ids:
 
 
 def kept_tokenizer(folder: Path, make: Callable[[], Any]) -> Any:
-    """The tokenizer of a folder's training, made where it is not there yet."""
+    """The tokenizer of a folder's training, made if there is none yet."""
     from transformers import AutoTokenizer
 
     path = folder / "training" / "tokenizer"
