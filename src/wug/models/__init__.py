@@ -1,8 +1,7 @@
 """Backends: who answers, a module or a package each; and what the rest of the program needs of what they share."""
 
-from wug.models._memory import ran_out
+from wug.models._hardware import pick_device, ran_out
 from wug.models._spec import ModelSpec, parse
-from wug.models._weights import pick_device
 from wug.models._words import read_words, words_of, write_words
 
 __all__ = ["ModelSpec", "parse", "pick_device", "ran_out", "read_words", "words_of", "write_words"]

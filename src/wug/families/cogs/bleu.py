@@ -58,9 +58,9 @@ def bleu(gold: Lines, predictions: Lines) -> float:
     if not any(common) or not all(total):
         return 0.0
     logarithms, halvings = [], 0
-    for found, there in zip(common, total, strict=True):
+    for found, possible in zip(common, total, strict=True):
         halvings += found == 0
-        logarithms.append(math.log((found or 0.5**halvings) / there))
+        logarithms.append(math.log((found or 0.5**halvings) / possible))
     too_short = min(0.0, 1 - float(gold.lengths.sum() / lengths.sum()))
     return 100 * math.exp(too_short + math.fsum(logarithms) / LONGEST)
 
@@ -96,10 +96,12 @@ def _ngrams(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     return np.maximum(lengths - n + 1, 0)
 
 
-def _renumbered(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def _renumbered(
+    first: NDArray[np.int64], second: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """The same keys with small numbers."""
-    known, numbers = np.unique(np.concatenate((one, other)), return_inverse=True)
-    return numbers[: len(one)], numbers[len(one) :], len(known)
+    known, numbers = np.unique(np.concatenate((first, second)), return_inverse=True)
+    return numbers[: len(first)], numbers[len(first) :], len(known)
 
 
 def _block(keys: NDArray[np.int64], starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -109,9 +111,9 @@ def _block(keys: NDArray[np.int64], starts: NDArray[np.int64], counts: NDArray[n
     return np.where(places < counts[:, None], keys.take(rows, mode="clip") if len(keys) else rows, -1)
 
 
-def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+def _shared(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
     """How many keys the rows of two blocks share, each as often as both have it."""
-    block = np.concatenate((one * 2, other * 2 + 1), axis=1)  # the last bit tells the two apart
+    block = np.concatenate((first * 2, second * 2 + 1), axis=1)  # the last bit tells the two apart
     if block.size == 0:
         return 0
     block.sort(axis=1)

@@ -87,8 +87,8 @@ def _counts(columns: NDArray[np.float64]) -> dict[str, Counts]:
     """The counts of each feature, then of each in the prefix and in the body alone."""
     whole: dict[str, Counts] = {}
     zones: dict[str, Counts] = {}
-    for feature, own in zip(FEATURES, np.split(columns, len(FEATURES)), strict=True):
-        count = dict(zip(COUNTS, own, strict=True))
+    for feature, rows in zip(FEATURES, np.split(columns, len(FEATURES)), strict=True):
+        count = dict(zip(COUNTS, rows, strict=True))
         predicted = count["predicted_prefix"] + count["predicted_body"]
         whole[feature] = Counts(count["common"], predicted, count["gold_prefix"] + count["gold_body"])
         for zone in ("prefix", "body"):

@@ -140,14 +140,14 @@ def _three_columns(rows: list[list[str]], path: Path, gold: Gold) -> _Column:
     if all(cell in types for cell in third):
         return _Column(sentences, second)
     target = dict(zip(gold.sentences, gold.forms, strict=True))
-    known = [(target[sentence], one, other) for sentence, one, other in rows if sentence in target]
+    known = [(target[sentence], left, right) for sentence, left, right in rows if sentence in target]
     if not known:
         return _Column(sentences, second)  # to be refused for its sentences
-    differing = sum(form != one for form, one, _ in known)
+    differing = sum(form != left for form, left, _ in known)
     labels = not any(" " in cell for cell in third)
     if labels and differing > len(known) / 2:
         return _Column(sentences, second)  # with types that the gold file does not know
-    swapped = differing and all(form == other for form, _, other in known)
+    swapped = differing and all(form == right for form, _, right in known)
     if labels or swapped or differing > len(known) / 2:
         raise InputError(
             "three columns that could be sentence, prediction and type, or source, target and prediction: the third "
@@ -199,7 +199,7 @@ def _aligned(found: _Column, sentences: Sequence[str], path: Path, gold: Gold) -
 def _refuse_other_order(found: _Column, sentences: Sequence[str], path: Path, gold: Gold) -> None:
     """The error for a file that is not in the order of a gold file in which sentences are repeated."""
     pairs = zip(sentences, gold.sentences, strict=False)
-    line = next((line for line, (one, other) in enumerate(pairs) if one != other), None)
+    line = next((line for line, (given, wanted) in enumerate(pairs) if given != wanted), None)
     if line is None:
         message = f"{_count(len(sentences), 'prediction')} for the {_count(len(gold), 'line')} of {gold.file}"
         raise InputError(message, file=path)

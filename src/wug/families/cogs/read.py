@@ -91,13 +91,13 @@ def read_gold(path: Path, dialect: str | None = None) -> Gold:
         if fault := _fault(row):
             raise InputError(fault, file=path, place=f"line {number}")
     sentences, forms, types = zip(*rows, strict=True)
-    mark = checksum("\n".join(lines))
+    identity = checksum("\n".join(lines))
     chosen = _dialect(dialect)
-    if mark in EDITIONS and chosen in (None, EDITIONS[mark][1]):
-        edition, spoken = EDITIONS[mark]
+    if identity in EDITIONS and chosen in (None, EDITIONS[identity][1]):
+        edition, spoken = EDITIONS[identity]
         notices = (_OLD_GEN,) if edition == "cogs-gen-2020" else ()
-        return Gold(str(path), sentences, forms, types, spoken, mark, notices=notices)
-    gold = Gold(str(path), sentences, forms, types, chosen or recognise(forms), mark)
+        return Gold(str(path), sentences, forms, types, spoken, identity, notices=notices)
+    gold = Gold(str(path), sentences, forms, types, chosen or recognise(forms), identity)
     return replace(gold, notices=tuple(_checked(gold, path)))
 
 
@@ -179,7 +179,7 @@ def _fault(row: list[str]) -> str:
 
 def _checked(gold: Gold, path: Path) -> Iterator[str]:
     """Notices about odd gold forms; InputError at the first that is ill-formed, as no prediction could match it."""
-    odd: list[int] = []
+    senseless: list[int] = []
     for number, form in enumerate(gold.forms, 1):
         place = f"line {number}"
         try:
@@ -196,6 +196,6 @@ def _checked(gold: Gold, path: Path) -> Iterator[str]:
                 place=place,
             )
         if found:
-            odd.append(number)
-    if odd:
-        yield f"{len(odd)} gold forms do not make sense, the first on line {odd[0]}: see `wug check`"
+            senseless.append(number)
+    if senseless:
+        yield f"{len(senseless)} gold forms do not make sense, the first on line {senseless[0]}: see `wug check`"

@@ -86,8 +86,8 @@ def _lost(before: Pair, after: Pair) -> str | None:
     if (before.good, before.bad) != (after.good, after.bad):
         return "the sentences"
     if dict(before.groups) != dict(after.groups):
-        odd = {key for key in {*before.groups, *after.groups} if before.groups.get(key) != after.groups.get(key)}
-        return " and ".join(f"{key} {before.groups.get(key, 'none')!r}" for key in sorted(odd - {"pattern_type"}))
+        changed = {key for key in {*before.groups, *after.groups} if before.groups.get(key) != after.groups.get(key)}
+        return " and ".join(f"{key} {before.groups.get(key, 'none')!r}" for key in sorted(changed - {"pattern_type"}))
     if before.item != after.item:
         return "the name"
     here: Target | None = place(before)

@@ -69,17 +69,17 @@ def _more_than_one_place(pairs: Sequence[Pair]) -> Iterator[Problem]:
         if not same(pair):
             kinds[tuple(pair.groups.get(name, "") for name in ("pattern", "paradigm", "contrast"))].append(pair)
     for kind, members in kinds.items():
-        odd = [pair for pair in members if place(pair) is None]
-        if odd and 2 * len(odd) < len(members):
+        apart = [pair for pair in members if place(pair) is None]
+        if apart and 2 * len(apart) < len(members):
             name = "/".join(part for part in kind if part)
             where = f"pattern {name}" if name else ""
-            pair = odd[0]
-            many = "1 pair differs" if len(odd) == 1 else f"{len(odd)} pairs differ"
+            pair = apart[0]
+            many = "1 pair differs" if len(apart) == 1 else f"{len(apart)} pairs differ"
             yield Problem(
                 "warning",
                 where,
                 f"{many} in more than one place, or in a word that only one sentence has, where the other "
-                f"{len(members) - len(odd)} do not: items {_few([other.item for other in odd])}; "
+                f"{len(members) - len(apart)} do not: items {_few([other.item for other in apart])}; "
                 f"{pair.good!r} against {pair.bad!r}",
             )
 

@@ -71,8 +71,8 @@ def difference(good: str, bad: str) -> Target | None:
     Words before and after it are the same, and none of it stands on both sides. Punctuation that both
     sides share ("herself." against "themselves.") is left out. An added or a missing word has no place.
     """
-    here, there = [m.span() for m in _WORD.finditer(good)], [m.span() for m in _WORD.finditer(bad)]
-    ours, theirs = [good[a:b] for a, b in here], [bad[a:b] for a, b in there]
+    good_spans, bad_spans = [m.span() for m in _WORD.finditer(good)], [m.span() for m in _WORD.finditer(bad)]
+    ours, theirs = [good[a:b] for a, b in good_spans], [bad[a:b] for a, b in bad_spans]
     shorter = min(len(ours), len(theirs))
     before = 0
     while before < shorter and ours[before] == theirs[before]:
@@ -83,8 +83,8 @@ def difference(good: str, bad: str) -> Target | None:
     left, right = ours[before : len(ours) - after], theirs[before : len(theirs) - after]
     if not left or not right or set(left) & set(right):
         return None
-    start, end_good, end_bad = here[before][0], here[-1 - after][1], there[-1 - after][1]
-    if good[:start] != bad[: there[before][0]]:
+    start, end_good, end_bad = good_spans[before][0], good_spans[-1 - after][1], bad_spans[-1 - after][1]
+    if good[:start] != bad[: bad_spans[before][0]]:
         return None
     return _without_shared_punctuation(good, bad, Target(start, end_good, end_bad))
 

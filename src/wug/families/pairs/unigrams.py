@@ -81,8 +81,8 @@ def fit(unigrams: Unigrams, sentences: Iterable[str]) -> Fitted:
         for name, words in split.items():
             unlisted[name] += sum(unigrams.count(word) == 0 for word in words)
     best = min(SPLITTINGS, key=unlisted.__getitem__)
-    said = " and ".join(f"{count} with {name}" for name, count in unlisted.items())
-    notice = f"slor splits all sentences alike, slor_words={best}: words that its list lacks are {said}"
+    counts = " and ".join(f"{count} with {name}" for name, count in unlisted.items())
+    notice = f"slor splits all sentences alike, slor_words={best}: words that its list lacks are {counts}"
     return Fitted(replace(unigrams, words=best), notice if differ else None)
 
 

@@ -151,7 +151,7 @@ def target_fault(target: str, path: Path, number: int) -> Problem | None:
     words = target.split()
     if not words:
         return Problem("error", at(path, number), "the target is empty")
-    odd = next((word for word in words if not SYMBOL.fullmatch(word)), None)
-    if odd is None:
+    wrong = next((word for word in words if not SYMBOL.fullmatch(word)), None)
+    if wrong is None:
         return None
-    return Problem("error", at(path, number), f"{odd!r} is no symbol. A target is symbols from A1 to Z20")
+    return Problem("error", at(path, number), f"{wrong!r} is no symbol. A target is symbols from A1 to Z20")

@@ -113,7 +113,7 @@ def measure(
     for region, (_, stop), (first, last) in zip(regions, layout.spans, slices, strict=True):
         where = f"{place}, region {region.number}"
         bits = [None if p is None else 0.0 - p / LN2 for p in scored.logprobs[first:last]]
-        counted = [0.0 if one is None else one for one in bits]
+        counted = [0.0 if value is None else value for value in bits]
         values = {m: METRICS[m](counted) if counted or m == "sum" else None for m in metrics}
         oovs = []
         for i in range(first, last):

@@ -60,23 +60,23 @@ def _same_sentences(suite: SyntaxGymSuite, faults: Faults) -> None:
     for item in suite.items:
         first: dict[str, str] = {}
         for condition in item.conditions:
-            other = first.setdefault(condition.layout(suite.join).text, condition.name)
-            if other != condition.name:
-                same[other, condition.name].append(item)
-    for (one, other), items in same.items():
-        doomed = [str(i) for i, p in enumerate(suite.predictions) if _needs_difference(p.formula.tree, one, other)]
+            earlier = first.setdefault(condition.layout(suite.join).text, condition.name)
+            if earlier != condition.name:
+                same[earlier, condition.name].append(item)
+    for (earlier, later), items in same.items():
+        doomed = [str(i) for i, p in enumerate(suite.predictions) if _needs_difference(p.formula.tree, earlier, later)]
         so = f", so prediction {' and '.join(doomed)} is false there whatever the model says" if doomed else ""
-        faults.warn(_listed(items), f"conditions {one} and {other} are the same sentence{so}")
+        faults.warn(_listed(items), f"conditions {earlier} and {later} are the same sentence{so}")
 
 
-def _needs_difference(node: Node, one: str, other: str) -> bool:
+def _needs_difference(node: Node, earlier: str, later: str) -> bool:
     """Whether a prediction cannot hold where two conditions are the same sentence."""
     if isinstance(node, Logic):
-        needs = [_needs_difference(part, one, other) for part in node.parts]
+        needs = [_needs_difference(part, earlier, later) for part in node.parts]
         return any(needs) if node.operator == "&" else all(needs)
     if not isinstance(node, Comparison) or node.operator not in ("<", ">", "!="):
         return False
-    left, right = (canonical(side).replace(f"%{other}%", f"%{one}%") for side in (node.left, node.right))
+    left, right = (canonical(side).replace(f"%{later}%", f"%{earlier}%") for side in (node.left, node.right))
     return left == right
 
 

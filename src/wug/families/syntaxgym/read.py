@@ -148,8 +148,8 @@ def _items(given: Any, regions: Mapping[int, str] | None, faults: Faults) -> lis
         return []
     items: list[Item] = []
     seen: set[str] = set()
-    for index, one in enumerate(given, start=1):
-        item = _item(one, index, regions, faults)
+    for index, raw in enumerate(given, start=1):
+        item = _item(raw, index, regions, faults)
         if item is None:
             continue
         if str(item.number) in seen:
@@ -175,8 +175,8 @@ def _item(given: Any, index: int, regions: Mapping[int, str] | None, faults: Fau
         faults.error(place, _missing(given, "conditions", "a list with something in it"))
         return None
     found: dict[str, Condition] = {}
-    for position, one in enumerate(conditions, start=1):
-        condition = _condition(one, place, position, regions, faults)
+    for position, raw in enumerate(conditions, start=1):
+        condition = _condition(raw, place, position, regions, faults)
         if condition is None:
             continue
         if condition.name in found:
@@ -204,7 +204,7 @@ def _condition(
     if not isinstance(listed, list):
         faults.error(place, _missing(given, "regions", "a list"))
         return None
-    regions = [_region(one, place, index, faults) for index, one in enumerate(listed, start=1)]
+    regions = [_region(raw, place, index, faults) for index, raw in enumerate(listed, start=1)]
     found = [region for region in regions if region is not None]
     if len(found) == len(listed) and names is not None:
         _numbering(found, names, place, faults)

@@ -53,7 +53,7 @@ def _judgement(formula: Formula, sentences: Mapping[str, Sentence], metric: str,
         regions = sentences[condition].regions
         if region == WHOLE:
             # An empty region is not part of the sentence: where a metric gives it no value, it adds none.
-            return math.fsum(v for one in regions if (v := one.values[metric]) is not None)
+            return math.fsum(v for measured in regions if (v := measured.values[metric]) is not None)
         found = regions[int(region) - 1].values[metric]
         if found is None:
             raise InputError(
@@ -74,13 +74,13 @@ def _detail(formula: Formula, judgement: Judgement) -> dict[str, Any]:
     """By how much the prediction holds or fails, and the two sides of each comparison in it."""
     compared = [
         {
-            "formula": one.formula,
-            "left": plain(one.left),
-            "operator": one.operator,
-            "right": plain(one.right),
-            "holds": one.holds,
+            "formula": comparison.formula,
+            "left": plain(comparison.left),
+            "operator": comparison.operator,
+            "right": plain(comparison.right),
+            "holds": comparison.holds,
         }
-        for one in judgement.comparisons
+        for comparison in judgement.comparisons
     ]
     detail: dict[str, Any] = {"margin": plain(judgement.margin), "comparisons": compared}
     if isinstance(formula.tree, Comparison) and len(compared) == 1:

@@ -12,10 +12,9 @@ from wug.files import user_path
 from wug.models import _asking
 from wug.models._asking import Written
 from wug.models._fingerprint import unchanged
-from wug.models._memory import halving
+from wug.models._hardware import halving, pick_device
 from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
-from wug.models._weights import pick_device
 from wug.models._words import Vocabulary
 from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, source_numbers
 from wug.models.lstm.folder import WEIGHTS, fingerprint
@@ -96,13 +95,13 @@ def load(spec: ModelSpec) -> AttentionLSTMModel:
         raise MissingExtra("an attention_lstm model", "hf") from None
     with unchanged(folder):
         model, vocabulary = load_attention_lstm(folder)
-        mark = fingerprint(folder / WEIGHTS, vocabulary.names)
+        identity = fingerprint(folder / WEIGHTS, vocabulary.names)
     device = pick_device(options.get("device"))
     try:
         model = model.to(device=torch.device(device), dtype=getattr(torch, dtype))
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {str(error).split(chr(10))[0]}") from error
-    return AttentionLSTMModel(f"attention_lstm/{folder.resolve().name}@{mark}", model, vocabulary, options)
+    return AttentionLSTMModel(f"attention_lstm/{folder.resolve().name}@{identity}", model, vocabulary, options)
 
 
 def write_greedily(model: Any, vocabulary: Vocabulary, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:

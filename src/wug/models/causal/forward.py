@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
-from wug.models._memory import REMEDY, halving
+from wug.models._hardware import REMEDY, halving
 from wug.models._ragged import Ints, Ragged
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
 from wug.models.causal.tree import Batch, plan_plain, plan_trees
@@ -100,21 +100,21 @@ class Engine:
     def collect(self, asked: Iterable[Asked], size: int) -> Floats:
         """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not asked."""
         answers = np.full(size, np.nan)
-        for one in asked:
-            if one.done is not None:
-                one.done.synchronize()
-            values = one.values.double().numpy()
-            if one.openings is not None:
-                openings, leaves = one.openings.double().numpy(), one.leaf_openings.double().numpy()
+        for under_way in asked:
+            if under_way.done is not None:
+                under_way.done.synchronize()
+            values = under_way.values.double().numpy()
+            if under_way.openings is not None:
+                openings, leaves = under_way.openings.double().numpy(), under_way.leaf_openings.double().numpy()
                 assert self._opens is not None
-                begins, starts = self._opens[one.batch.targets], self._text_starts(one.batch)
-                values = close_words(one.batch, begins, starts, values, openings, leaves)
+                begins, starts = self._opens[under_way.batch.targets], self._text_starts(under_way.batch)
+                values = close_words(under_way.batch, begins, starts, values, openings, leaves)
             if np.isnan(values).any():
                 raise ModelError(
                     f"{type(self.model).__name__} answers with values that are no numbers. In half precision that "
                     "is an overflow: use -M dtype=float32. Otherwise its weights are damaged"
                 )
-            answers[one.batch.where] = values
+            answers[under_way.batch.where] = values
         return answers
 
     def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
@@ -232,7 +232,7 @@ def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
 def _takes(model: Any, name: str) -> bool:
     """Whether a model's forward pass has a parameter of this name, or takes any."""
     known = inspect.signature(model.forward).parameters
-    return name in known or any(one.kind is one.VAR_KEYWORD for one in known.values())
+    return name in known or any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
 
 
 def _affordable(device: Any, vocabulary: int) -> int:

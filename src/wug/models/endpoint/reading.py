@@ -28,22 +28,22 @@ class Reading:
 
     settings: Mapping[str, Any]
     """How it is asked for the log-probabilities of a prompt."""
-    mark: str = ""
-    """The start mark that is sent before every text."""
+    bos: str = ""
+    """The start token that is sent before every text."""
     shown: bool = False
-    """Whether a start mark stands first among its tokens."""
+    """Whether a start token stands first among its tokens."""
     hidden: int | None = None
     """How many tokens before the text it leaves out; None where it does not say how many there are."""
     shifted: bool = False
     """Whether each value stands in the place before its token's."""
     unsaid: bool = False
-    """Whether it does not say how likely first tokens are, though a start mark comes before them."""
+    """Whether it does not say how likely first tokens are, though a start token comes before them."""
     openings: Mapping[str, float] | None = None
     """Log-probabilities of first tokens, where the server leaves them out of its answers, but has them."""
 
     @property
     def is_led(self) -> bool:
-        """Whether a start mark comes before every text."""
+        """Whether a start token comes before every text."""
         return self.shown or self.hidden == 1
 
     def own(self, text: str, echo: Echo) -> Own:
@@ -106,8 +106,8 @@ def own_by_text(text: str, echo: Echo, first: int) -> Own:
     return fits[0] if echo.offsets[-1] - echo.offsets[first] < len(text) else fits[1]
 
 
-def begins_with_mark(text: str, echo: Echo) -> bool:
-    """Whether a start mark stands first: a token without log-probability that is no part of the text."""
+def begins_with_bos(text: str, echo: Echo) -> bool:
+    """Whether a start token stands first: a token without log-probability that is no part of the text."""
     if len(echo.tokens) < 2 or echo.logprobs[0] is not None:
         return False
     first, rest = echo.tokens[0], [token for token in echo.tokens[1:] if token is not None]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
-from wug.models._memory import REMEDY, halving
+from wug.models._hardware import REMEDY, halving
 from wug.models._ragged import Ints, Ragged
 from wug.models.masked.masking import Asked, Batch, Plan, plan
 from wug.models.masked.prepack import prepack

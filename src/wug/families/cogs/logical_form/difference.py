@@ -188,30 +188,30 @@ def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequenc
     return pairs
 
 
-def _likeness(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> float:
+def _likeness(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> float:
     """The share of what two terms say that is the same: word, role, arguments; a like word tips the scale."""
-    if one is None or other is None or len(one) != len(other):
+    if first is None or second is None or len(first) != len(second):
         return 0.0
-    said = len(one) - (one[1] == other[1] == "")
-    same = sum(a == b for a, b in zip(one, other, strict=True)) - len(one) + said
-    return (same + 0.1 * (one[0] == other[0])) / said
+    features = len(first) - (first[1] == second[1] == "")
+    same = sum(a == b for a, b in zip(first, second, strict=True)) - len(first) + features
+    return (same + 0.1 * (first[0] == second[0])) / features
 
 
-def _changes(one: _Piece, other: _Piece) -> tuple[str, ...]:
+def _changes(first: _Piece, second: _Piece) -> tuple[str, ...]:
     """What differs between two terms that answer each other."""
-    if one.features is None or other.features is None or len(one.features) != len(other.features):
+    if first.features is None or second.features is None or len(first.features) != len(second.features):
         return ()
-    word, role, *arguments = one.features
-    other_word, other_role, *other_arguments = other.features
+    word, role, *arguments = first.features
+    other_word, other_role, *other_arguments = second.features
     differing = [(a, b) for a, b in zip(arguments, other_arguments, strict=True) if a != b]
     named = [a[:1].isupper() or b[:1].isupper() for a, b in differing]
     found = {
         "index": not all(named),
         "role": role != other_role,
         "name": word != other_word or any(named),
-        "definiteness": one.definite != other.definite,
+        "definiteness": first.definite != second.definite,
     }
-    return tuple(kind for kind, there in found.items() if there)
+    return tuple(kind for kind, present in found.items() if present)
 
 
 def _too_many(piece: _Piece, dialect: Dialect) -> TermPair:

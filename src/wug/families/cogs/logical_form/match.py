@@ -22,20 +22,20 @@ Code: TypeAlias = list[tuple[str, tuple[tuple[bool, int], ...]]]
 """The terms of a part, with nothing in them that depends on the names of its indices."""
 
 
-def order_invariant(one: LogicalForm, other: LogicalForm) -> bool:
+def order_invariant(first: LogicalForm, second: LogicalForm) -> bool:
     """Whether the two have the same terms, each as often, before `;` and after it; LAMBDAs in the same order."""
-    if one.kind != other.kind or one.lambdas != other.lambdas or one.dialect != other.dialect:
+    if first.kind != second.kind or first.lambdas != second.lambdas or first.dialect != second.dialect:
         return False
-    if len(one.body) != len(other.body) or len(one.prefix) != len(other.prefix):
+    if len(first.body) != len(second.body) or len(first.prefix) != len(second.prefix):
         return False
-    if one.dialect == "variable_free":  # its indices are counted from the left, so they follow the order
-        return renaming(one, other) is not None
-    return sorted(one.body) == sorted(other.body) and sorted(one.prefix) == sorted(other.prefix)
+    if first.dialect == "variable_free":  # its indices are counted from the left, so they follow the order
+        return renaming(first, second) is not None
+    return sorted(first.body) == sorted(second.body) and sorted(first.prefix) == sorted(second.prefix)
 
 
-def equivalent(one: LogicalForm, other: LogicalForm) -> bool:
+def equivalent(first: LogicalForm, second: LogicalForm) -> bool:
     """Whether some one-to-one renaming of indices makes the two equal as sets of terms."""
-    return renaming(one, other) is not None
+    return renaming(first, second) is not None
 
 
 def renaming(one: LogicalForm, other: LogicalForm) -> dict[str, str] | None:

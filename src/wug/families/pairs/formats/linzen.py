@@ -101,11 +101,11 @@ def _eval_problems(places: list[str], forms: list[str]) -> list[Problem]:
     if len(places) != len(forms):
         return [Problem("error", "", f"the .eval file has {len(places)} lines, and the .gold file {len(forms)}")]
     problems: list[Problem] = []
-    for number, (here, line) in enumerate(zip(places, forms, strict=True), 1):
+    for number, (place, line) in enumerate(zip(places, forms, strict=True), 1):
         fields = line.split("\t")
-        there = fields[0] if len(fields) == 4 else fields[3] if len(fields) == 12 else here.strip()
-        if here.strip() != there:
-            message = f"the .eval file says {here!r}, the .gold file {there!r}"
+        wanted = fields[0] if len(fields) == 4 else fields[3] if len(fields) == 12 else place.strip()
+        if place.strip() != wanted:
+            message = f"the .eval file says {place!r}, the .gold file {wanted!r}"
             problems.append(Problem("error", f"line {number}", message))
     return problems
 

@@ -37,12 +37,12 @@ def parse_marks(path: Path) -> Parsed:
     good: str | None = None
     idle: int | None = None
     for number, line in _numbered(path):
-        mark, tab, text = line.partition("\t")
+        label, tab, text = line.partition("\t")
         sentence = without_eos(text)
-        if mark not in ("True", "False") or not tab or not sentence:
+        if label not in ("True", "False") or not tab or not sentence:
             what = f"{line[:60]!r} is not True or False, a tab, and a sentence"
             problems.append(Problem("error", f"line {number}", what))
-        elif mark == "True":
+        elif label == "True":
             problems += _without_false(idle)
             good, idle = sentence, number
         elif good is None:

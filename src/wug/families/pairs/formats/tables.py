@@ -142,8 +142,8 @@ def _json_lines(text: str) -> Table:
     for number, value, fault in _json_values(text):
         if fault is not None:
             problems.append(Problem("error", f"line {number}", fault))
-        elif isinstance(value, dict) and (odd := _unwritable(value)):
-            message = f"{odd!r} has half of a surrogate pair, which is no character"
+        elif isinstance(value, dict) and (unwritable := _unwritable(value)):
+            message = f"{unwritable!r} has half of a surrogate pair, which is no character"
             problems.append(Problem("error", f"line {number}", message))
         elif isinstance(value, dict):
             header.update(dict.fromkeys(value))

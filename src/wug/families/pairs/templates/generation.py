@@ -78,8 +78,8 @@ Sentences = tuple[str, list[str]]
 
 def _all(grammar: Grammar, variant: _Variant) -> Iterator[Sentences]:
     for index in product(*(range(len(items)) for items in variant.items)):
-        if (said := _say(grammar, variant, index)) is not None:
-            yield said
+        if (example := _say(grammar, variant, index)) is not None:
+            yield example
 
 
 def _sample(grammar: Grammar, variant: _Variant, n: int, chance: random.Random) -> list[Sentences]:
@@ -99,8 +99,8 @@ def _sample(grammar: Grammar, variant: _Variant, n: int, chance: random.Random) 
         number = int(chance.random() * variant.size)
         if number not in seen:
             seen.add(number)
-            said = _say(grammar, variant, _index(number, variant.items))
-            picked += [] if said is None else [said]
+            example = _say(grammar, variant, _index(number, variant.items))
+            picked += [] if example is None else [example]
     return picked
 
 

@@ -162,9 +162,9 @@ def _corpus(plan: Plan) -> dict[str, list[Sample]]:
     if not plan.base.is_dir():
         return empty | {"test": read_samples(plan.base)}
     for name in empty:
-        there = [path for path in (plan.base / f"{name}.src", plan.base / f"{name}.src.gz") if path.exists()]
-        if there:
-            empty[name] = read_samples(there[0])
+        files = [path for path in (plan.base / f"{name}.src", plan.base / f"{name}.src.gz") if path.exists()]
+        if files:
+            empty[name] = read_samples(files[0])
     if not any(empty.values()):
         raise InputError("no train.src, dev.src or test.src in this folder", file=plan.base)
     return empty

@@ -134,14 +134,14 @@ class _Reader:
                 raise AssertionError("a number is no sentence")
 
     def joined(self, node: tree.Logic) -> str:
-        said: list[str] = []
+        clauses: list[str] = []
         before: _Clause | None = None
         for part in node.parts:
             clause = self.simple(part)
-            said.append(clause.after(before) if clause else self.inner(part))
+            clauses.append(clause.after(before) if clause else self.inner(part))
             before = clause
         word = "and" if node.operator == "&" else "or"
-        listed = f"{', '.join(said[:-1])}, {word} {said[-1]}"
+        listed = f"{', '.join(clauses[:-1])}, {word} {clauses[-1]}"
         return f"either {listed}" if word == "or" else listed
 
     def simple(self, node: Node) -> _Clause | None:

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from wug.errors import ModelError
-from wug.models._memory import halving, ran_out
+from wug.models._hardware import halving, ran_out
 
 
 def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

@@ -1,4 +1,4 @@
-"""What is done when memory runs out: half as much at a time, for as long as there is something to halve."""
+"""The device that computes, and what is done when its memory runs out: half as much at a time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from wug.errors import ModelError
+from wug.errors import MissingExtra, ModelError
 
 SIGNS = ("allocate memory", "out of memory", "ALLOC_FAILED")
 """What torch says without an error of its own: on a CPU, on Apple's GPUs, in CUDA's libraries."""
@@ -15,6 +15,19 @@ REMEDY = "take a smaller model, -M dtype=bfloat16, or another --device"
 
 log = logging.getLogger("wug")
 Answers = TypeVar("Answers")
+
+
+def pick_device(wanted: str | None) -> str:
+    """The device to use: the one asked for, or the first of cuda, mps, cpu that is there."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("a neural model", "hf") from None
+    if wanted and wanted != "auto":
+        return wanted
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def ran_out(error: BaseException) -> bool:
