@@ -15,7 +15,7 @@ from wug.families.pcfgset.make import exceptions, lengths, localism, pcfg, split
 from wug.families.pcfgset.make.grammar import Grammar
 from wug.families.pcfgset.make.pcfg import Sample
 from wug.families.pcfgset.make.table import Table
-from wug.files import read_lines, write_text
+from wug.files import read_lines, write_lines
 
 Files: TypeAlias = dict[str, list[str]]
 """The lines of each file, by its name."""
@@ -55,12 +55,7 @@ def make(kind: str, plan: Plan) -> Files:
 
 def write(files: Files, folder: Path) -> list[Path]:
     """Write files into a folder, each whole or not at all, and say where they are."""
-    paths = []
-    for name, lines in files.items():
-        path = folder / name
-        write_text(path, "".join(f"{line}\n" for line in lines))
-        paths.append(path)
-    return paths
+    return write_lines(files, folder)
 
 
 def read_samples(path: Path) -> list[Sample]:

@@ -45,12 +45,17 @@ class Signed(Written):
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic(Written):
-    """Two numbers joined by `+ - * /`."""
+class Joined(Written):
+    """Two sides and what stands between them."""
 
     operator: str
     left: Node
     right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Joined):
+    """Two numbers joined by `+ - * /`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,8 @@ class Call(Written):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Written):
+class Comparison(Joined):
     """Two numbers compared; with `= == !=` also two truth values."""
-
-    operator: str
-    left: Node
-    right: Node
 
 
 @dataclass(frozen=True, slots=True)
