@@ -1,4 +1,4 @@
-"""Backends: who answers, a module or a package each; and what the rest of the program needs of what they share."""
+"""Backends, a module or a package each, and what other packages need of what they share."""
 
 from wug.models._hardware import pick_device, ran_out
 from wug.models._spec import ModelSpec, parse

@@ -1,4 +1,4 @@
-"""Memory that does not suffice for a step: what to do about it, in place of torch's own words."""
+"""A training step that runs out of memory: an error that says what to do, in place of torch's."""
 
 from __future__ import annotations
 

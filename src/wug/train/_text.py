@@ -1,4 +1,4 @@
-"""What models of text share in training: the stream on their device, rows of it, who sees whom, saving."""
+"""What models of text share in training: the tokens on their device, rows of them, attention masks, saving."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TextLesson:
 
     @property
     def steps_an_epoch(self) -> int:
-        """Steps in which as many tokens go by as there are."""
+        """Steps in which as many tokens are seen as there are."""
         return self.rows.steps_an_epoch
 
     def batch(self, step: int) -> Batch:
@@ -47,7 +47,7 @@ class TextLesson:
         return self._stream[starts[:, None] + places].long()
 
     def mask_dtype(self) -> Any:
-        """The type of masks, which attention wants to be that of its queries."""
+        """The number format of masks: attention wants that of its queries."""
         import torch
 
         return torch.bfloat16 if self._bfloat16 else torch.float32
@@ -72,7 +72,7 @@ def rotary_sizes(tokenizer: Any, shape: Shape) -> dict[str, Any]:
 
 
 def block_mask(tokens: Any, bos: int, *, causal: bool, dtype: Any) -> Any:
-    """Which places see which, to add to attention: those of one sentence, which a bos opens."""
+    """An additive attention mask: tokens see those of their own sentence, which a bos opens."""
     import torch
 
     sentence = (tokens == bos).cumsum(1)

@@ -1,4 +1,4 @@
-"""Where training stands, on disk: written whole or not at all."""
+"""The state of training on disk: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Checkpoint:
         return self._recipe.exists()
 
     def begin(self, recipe: Recipe, material: Mapping[str, Any]) -> None:
-        """Refuse a folder in which something else was trained; note what is trained otherwise."""
+        """Note what is being trained; refuse a folder in which something else was."""
         wanted = {**material, **asdict(recipe)}
         self.refuse_other(wanted)
         if not self.begun:

@@ -50,7 +50,7 @@ class Rows:
 
     @property
     def steps_an_epoch(self) -> int:
-        """Steps in which as many tokens go by as the stream has."""
+        """Steps in which as many tokens are seen as the stream has."""
         return max(1, len(self.stream.ids) // (self.length * self.batch))
 
     def starts(self, step: int) -> npt.NDArray[np.int64]:

@@ -39,7 +39,7 @@ class TrainingProgress:
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """What a user may choose that changes no loss."""
+    """Choices of the user that do not change the loss."""
 
     compiled: bool = False
     checkpoint_every: int = 1000
@@ -66,7 +66,7 @@ def train(
 ) -> TrainingState:
     """Train until the recipe's last step, from a checkpoint where there is one; how far training came.
 
-    Every batch and all chance depend on the seed and the step alone, so a training that was killed and started
+    Every batch and all randomness depend on the seed and the step alone, so a training that was killed and started
     again takes exactly the steps of an unbroken one.
     """
     import torch

@@ -66,7 +66,7 @@ def bleu(gold: Lines, predictions: Lines) -> float:
 
 
 def ngrams_in_common(gold: Lines, predictions: Lines) -> list[int]:
-    """For each n up to 4, the n-grams that a line shares with its other, each as often as both have it."""
+    """For each n up to 4, the n-grams that a line shares with its counterpart, each as often as both have it."""
     words, other_words = gold.words, predictions.words
     lengths, other_lengths = gold.lengths, predictions.lengths
     starts, other_starts = np.cumsum(lengths) - lengths, np.cumsum(other_lengths) - other_lengths

@@ -84,7 +84,7 @@ class Gold:
 
 
 def read_gold(path: Path, dialect: str | None = None) -> Gold:
-    """The lines of a gold file, or InputError at the first that is none."""
+    """The lines of a gold file, or InputError at the first that cannot be read."""
     lines = text_lines(path)
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, 1):

@@ -1,4 +1,4 @@
-"""What was found out about every line, as columns, and the values over groups of lines made of them."""
+"""The measures of every line, as columns, and what they come to over groups of lines."""
 
 from __future__ import annotations
 

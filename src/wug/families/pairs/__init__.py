@@ -144,7 +144,7 @@ def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
 
 
 def _checksum(pairs: Sequence[Pair]) -> str:
-    """In whatever order the pairs stand; only those of one name must keep theirs, which alone tells them apart."""
+    """The same for any order of the pairs, except among those of one name, which only their order tells apart."""
     return checksum(*(_line(pair) for pair in sorted(pairs, key=lambda pair: pair.item)))
 
 

@@ -16,7 +16,7 @@ _BY_ENDING = {".jsonl": "blimp", ".txt": "true-false", ".gold": "linzen", ".text
 
 
 def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]:
-    """Write the pairs of `source` to `target`; what there is to know about it comes back.
+    """Write the pairs of `source` to `target`; what the user should know about it.
 
     The format is `options["to"]`, or goes by the ending of the new file: `.jsonl` BLiMP, `.txt` True/False rows,
     `.text` line-aligned, and for others a table, word-focused where the old file names its targets. What was

@@ -48,7 +48,7 @@ def measure(scored: Scored, span: tuple[int, int] | None, settings: Settings) ->
 
 
 def word_logprobs(scored: Scored) -> list[list[str | float | None]]:
-    """Every word of a sentence with its log-probability; then the marks after it, if there are any."""
+    """Every word of a sentence with its log-probability; then the tokens after it, such as `<eos>`, if any."""
     words: list[list[str | float | None]] = [
         [found.group(), _sum(scored.logprobs[scored.slice(*found.span())])]
         for found in re.finditer(r"\S+", scored.text)

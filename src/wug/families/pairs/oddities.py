@@ -60,9 +60,9 @@ def _repeated(pairs: Sequence[Pair]) -> Iterator[Problem]:
 
 
 def _more_than_one_place(pairs: Sequence[Pair]) -> Iterator[Problem]:
-    """Pairs that differ in several places where most of their pattern differ in one.
+    """Pairs that differ in several places, while most pairs of their pattern differ in one.
 
-    Where a whole pattern differs in several places that is what it is about, and nothing is said.
+    A whole pattern that differs in several places is meant to, and is not reported.
     """
     kinds: defaultdict[tuple[str, ...], list[Pair]] = defaultdict(list)
     for pair in pairs:

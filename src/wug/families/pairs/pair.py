@@ -58,7 +58,7 @@ class GroupPool:
     _known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, groups: Mapping[str, str]) -> Mapping[str, str]:
-        """The same groups, without empty values and with pattern and type crossed where both are there."""
+        """The same groups, without empty values and with pattern and type crossed where both are given."""
         kept = {key: value for key, value in groups.items() if value}
         if "pattern" in kept and "type" in kept:
             kept["pattern_type"] = f"{kept['pattern']}/{kept['type']}"
@@ -90,7 +90,7 @@ def difference(good: str, bad: str) -> Target | None:
 
 
 def with_forms(item: str, words: Sequence[str], length: int, forms: tuple[str, str], groups: Mapping[str, str]) -> Pair:
-    """The pair that comes of putting each of two forms in the place of word number `length`.
+    """The pair made by putting each of two forms in the place of word number `length`.
 
     Punctuation that is written together with that word stays.
     """
@@ -121,7 +121,7 @@ def same(pair: Pair) -> bool:
 
 
 def without_eos(text: str) -> str:
-    """A sentence without the mark `<eos>` and the white space around it."""
+    """A sentence without `<eos>` and the white space around it."""
     return text.strip().removesuffix("<eos>").rstrip()
 
 

@@ -122,7 +122,7 @@ class PairsSuite:
 
 @dataclass(slots=True)
 class _Seen:
-    """What has been met on the way, counted."""
+    """What was odd about the scores, counted."""
 
     counts: Counter[str] = field(default_factory=Counter)
 

@@ -1,4 +1,4 @@
-"""Localism: whether a source answered as a whole and answered step by step come to the same.
+"""Localism: whether a source gets the same answer as a whole and step by step.
 
 Step by step means that a function is asked about with the model's own answers as its arguments.
 """
@@ -88,7 +88,7 @@ def score_localism(predictions: Path) -> Iterator[Row]:
 
 
 def answered_steps(predictions: Path) -> Answered:
-    """The same judgements, with the test that they are of."""
+    """The same judgements, with the test that they belong to."""
     samples, steps, wholes = [], [], []
     strayed = verdicts = 0
     for number, traced in enumerate(read_trace(predictions), 1):

@@ -32,7 +32,7 @@ CHECKS = (
 
 @dataclass(frozen=True, slots=True)
 class Exceptional:
-    """A line, whose target is the one by the rules, with its target as an exception."""
+    """A line with its target by the rules, and its target as an exception."""
 
     line: Line
     exception: str
@@ -75,7 +75,7 @@ def score_overgeneralisation(predictions: Path, gold: Path | None = None) -> Ite
 
 
 def answered_exceptions(predictions: Path, gold: Path | None = None) -> Answered:
-    """The same judgements, with the test that they are of."""
+    """The same judgements, with the test that they belong to."""
     if gold is None:
         epochs = read_log(predictions)
         suite = profile_suite(name_of_answers(predictions, "overgeneralisation"), epochs)
@@ -89,7 +89,7 @@ def answered_exceptions(predictions: Path, gold: Path | None = None) -> Answered
 
 
 def profile(epochs: Sequence[Epoch]) -> Iterator[Estimate]:
-    """The course of both shares over the epochs and what the paper reads off it; n is the epochs."""
+    """The course of both shares over the epochs and what the paper reads off it; n is the number of epochs."""
     peak = max(epochs, key=lambda epoch: epoch.overgeneralisation)  # the first, where several are highest
     summary = {
         "overgeneralisation_peak": peak.overgeneralisation,

@@ -72,7 +72,7 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Ite
 
 
 def answered_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Answered:
-    """The same judgements, with the test that they are of."""
+    """The same judgements, with the test that they belong to."""
     if gold is None:
         rows = read_table(predictions)
         lines, answers = [_line(row, predictions) for row in rows], [row.prediction for row in rows]

@@ -25,7 +25,7 @@ _ACCURACY = re.compile(r"\s*(Adapted|Original)\s*-\s*Sequence Accuracy\s*:?\s*(\
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A row of a prediction file, spaces between words evened out."""
+    """A row of a prediction file, with single spaces between words."""
 
     number: int
     """Its line in the file."""

@@ -86,7 +86,7 @@ def score_substitutivity(predictions: Path, twin: Path, gold: Path | None = None
 
 
 def answered_twins(predictions: Path, twin: Path, gold: Path | None = None) -> Answered:
-    """The same judgements, with the test that they are of."""
+    """The same judgements, with the test that they belong to."""
     if gold is not None:
         pairs, problems = read_twins(gold)
         refuse(problems, gold)
@@ -141,7 +141,7 @@ def read_twins(source: Path) -> tuple[list[Twins], list[Problem]]:
 
 
 def _pair(source: str, target: str | None, twin: str, number: int) -> Twins | str:
-    """A source with its twin, or what keeps them from being that."""
+    """A source with its twin, or why they are not twins."""
     replaced = {word for word in twin.split() if word.endswith(TWIN)}
     if " ".join(word.removesuffix(TWIN) for word in twin.split()) != source:
         return f"this is not the twin of its source\n    source {source}\n    twin   {twin}"

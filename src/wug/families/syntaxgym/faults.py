@@ -37,7 +37,7 @@ class Faults:
         self.error(place, str(error))
 
     def warn(self, place: str, message: str) -> None:
-        """Note something odd that the suite works with all the same."""
+        """Note something odd that does not keep the suite from working."""
         if len(self.warnings) < KEPT:
             self.warnings.append(Problem("warning", place, message))
 

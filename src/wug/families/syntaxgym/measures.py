@@ -103,8 +103,8 @@ def measure(
 ) -> list[Measured]:
     """The surprisal of each region, by every metric.
 
-    A token belongs to the region that holds its first visible character. A start mark belongs to none,
-    an end mark to none or, with `eos=last_region`, to the last region that has text.
+    A token belongs to the region that holds its first visible character. A start token belongs to none,
+    an end token to none or, with `eos=last_region`, to the last region that has text.
     """
     slices = _slices(scored, layout, eos)
     pieces = scored.pieces or tuple(scored.text[a:b] for a, b in zip(scored.starts, scored.ends, strict=True))
@@ -129,7 +129,7 @@ def measure(
 
 
 def plain(value: float | None) -> float | None:
-    """The value where JSON has it; None for an infinite one."""
+    """The value as JSON can hold it: None for an infinite one."""
     return value if value is not None and math.isfinite(value) else None
 
 

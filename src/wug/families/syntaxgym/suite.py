@@ -93,7 +93,7 @@ class SyntaxGymSuite:
 
     @property
     def checks(self) -> Sequence[Check]:
-        """Every prediction at once, which says no more than the one where there is one alone; then each."""
+        """All predictions at once, no headline where there is only one; then each prediction."""
         made = []
         for metric in self.metrics:
             suffix = "" if metric == self.metrics[0] else f"/{metric}"

@@ -98,7 +98,7 @@ class _Comparison:
 def calibrate(server: Server, bos: str, *, exact: bool) -> Reading:
     """How the server's answers are read; ModelError where that cannot be found out with certainty.
 
-    `bos`, a start token, is sent before every text. Not `exact` is for servers that compute in less than float32.
+    `bos`, a start token, is sent before every text. Servers that compute in less than float32 are not `exact`.
     """
     tolerance = EXACT if exact else ROUGH
     reading = _find_shape(server, bos)

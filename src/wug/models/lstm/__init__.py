@@ -129,7 +129,7 @@ class WordLSTM:
         return walk_list(self._network, found, _numbers([self._end]))
 
     def _published(self, request: Request, asked: Sequence[Ints]) -> Passage:
-        """What stands at a turn in the text that goes with a suite, word for word: no mark is added."""
+        """What stands at a turn in the text that goes with a suite, word for word: nothing is added."""
         turn = request.turn
         if turn is None or turn.line is None:
             raise ModelError(

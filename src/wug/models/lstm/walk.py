@@ -79,8 +79,8 @@ class Passage:
 def walk_list(network: Network, passages: Sequence[Passage], opening: Ints) -> list[Floats]:
     """The log-probabilities of the words of each text that is asked, the state carried on from passage to passage.
 
-    Each text is read from where it parts with what is read on. `opening` is read before everything; without it the
-    very first word has no log-probability, but NaN.
+    Each text is read from where it departs from what the passage goes on with. `opening` is read before everything;
+    without it the very first word has no log-probability, but NaN.
     """
     asked = _Asked(network)
     last, state = network.read(opening, network.start())

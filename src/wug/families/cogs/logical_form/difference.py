@@ -28,7 +28,7 @@ ERRORS = {
 
 @dataclass(frozen=True, slots=True)
 class TermPair:
-    """A term of the gold form beside the one that the prediction has in its stead."""
+    """A term of the gold form beside the one that the prediction has in its place."""
 
     gold: str | None
     prediction: str | None
@@ -37,7 +37,7 @@ class TermPair:
 
 
 def difference(gold: str, prediction: str, dialect: Dialect) -> list[TermPair]:
-    """The terms of both forms side by side, in the gold form's order, those too many where they stand.
+    """The terms of both forms side by side, in the gold form's order, surplus ones where they stand.
 
     An ill-formed prediction is compared piece by piece as far as it has pieces.
     """
@@ -78,7 +78,7 @@ class _Piece(NamedTuple):
 
 
 def _readable(text: str, dialect: Dialect) -> LogicalForm | list[str]:
-    """The form, or the tokens of what is none."""
+    """The form, or the tokens of an ill-formed one."""
     words = tokens(text)
     try:
         return read(words, dialect)

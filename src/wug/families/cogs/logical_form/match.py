@@ -38,14 +38,14 @@ def equivalent(first: LogicalForm, second: LogicalForm) -> bool:
     return renaming(first, second) is not None
 
 
-def renaming(one: LogicalForm, other: LogicalForm) -> dict[str, str] | None:
-    """Which index of `other` stands for which of `one`, if the two are equivalent."""
-    if one.kind != other.kind or one.lambdas != other.lambdas or one.dialect != other.dialect:
+def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
+    """Which index of `second` stands for which of `first`, if the two are equivalent."""
+    if first.kind != second.kind or first.lambdas != second.lambdas or first.dialect != second.dialect:
         return None
-    if (in_order := _names_in_order(one, other)) is not None:
+    if (in_order := _names_in_order(first, second)) is not None:
         return in_order
-    prefix, body = frozenset(one.prefix), frozenset(one.body)
-    other_prefix, other_body = frozenset(other.prefix), frozenset(other.body)
+    prefix, body = frozenset(first.prefix), frozenset(first.body)
+    other_prefix, other_body = frozenset(second.prefix), frozenset(second.body)
     if len(prefix) != len(other_prefix) or len(body) != len(other_body):
         return None
     looks, other_looks = _looks(prefix, body), _looks(other_prefix, other_body)
@@ -59,7 +59,7 @@ def renaming(one: LogicalForm, other: LogicalForm) -> dict[str, str] | None:
         names = dict(zip(other_order, order, strict=True))
     if _renamed(other_body, names) != body or _renamed(other_prefix, names) != prefix:
         return None
-    return {index: names[index] for index in indices((*other.prefix, *other.body))}
+    return {index: names[index] for index in indices((*second.prefix, *second.body))}
 
 
 def canonical(form: LogicalForm) -> LogicalForm:
@@ -88,12 +88,12 @@ def _size(index: str) -> tuple[int, str]:
     return len(digits), digits
 
 
-def _names_in_order(one: LogicalForm, other: LogicalForm) -> dict[str, str] | None:
+def _names_in_order(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
     """The renaming if the terms correspond one by one as they stand, as they mostly do."""
-    if len(one.prefix) != len(other.prefix) or len(one.body) != len(other.body):
+    if len(first.prefix) != len(second.prefix) or len(first.body) != len(second.body):
         return None
     names: dict[str, str] = {}
-    for terms, other_terms in ((one.prefix, other.prefix), (one.body, other.body)):
+    for terms, other_terms in ((first.prefix, second.prefix), (first.body, second.body)):
         for (predicate, arguments, definite), term in zip(terms, other_terms, strict=True):
             if predicate != term[0] or definite != term[2] or len(arguments) != len(term[1]):
                 return None

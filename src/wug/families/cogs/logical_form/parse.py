@@ -2,7 +2,7 @@
 
 Reading is one walk over the tokens and asks only for the shape `predicate ( argument , … )`, so that a form
 with a wrong role or a stray variable can still be taken apart and told what is wrong with it
-(`_logical_form_checks`); only text without that shape is refused.
+(`checks`); only text without that shape is refused.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _word_pair(
 
 
 def _header_problems(table: Table, columns: SentenceColumns | WordColumns, labels: Labels) -> list[Problem]:
-    """Errors for columns that are missing, a warning for those that nothing is done with."""
+    """Errors for columns that are missing, a warning for those that are ignored."""
     named = tuple(name for name in (labels.pattern, labels.item, *labels.groups) if name is not None)
     standard = columns in (SENTENCES, WORDS)
     always = ("pattern",) if standard and labels.pattern is None else ()

@@ -44,7 +44,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose rows all have the fields of its header; those that have not are problems."""
+    """A table whose rows all have the fields of its header; rows that do not are problems."""
 
     header: tuple[str, ...]
     records: list[Record]
@@ -165,7 +165,7 @@ def _json_values(text: str) -> Iterator[tuple[int, Any, str | None]]:
 
 
 def _unwritable(fields: Mapping[str, Any]) -> str | None:
-    """A name or a text that no file can have: JSON can spell what is no character."""
+    """A name or a text that no file can hold: JSON can spell half a character."""
     texts = (text for field in fields.items() for text in field if isinstance(text, str))
     return next((shortened(text, 60) for text in texts if _SURROGATE.search(text)), None)
 

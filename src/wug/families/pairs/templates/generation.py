@@ -129,7 +129,7 @@ def _other_values(pattern: Pattern, pieces: Sequence[Piece], values: Mapping[str
 
 
 def _say(grammar: Grammar, variant: _Variant, index: Sequence[int]) -> Sentences | None:
-    """The sentences of one choice of words; None where a word would be there twice."""
+    """The sentences of one choice of words; None where a word would occur twice."""
     if any(index[here] == index[there] for here, there in variant.alike):
         return None
     chosen = {name: items[k] for name, items, k in zip(variant.names, variant.items, index, strict=True)}

@@ -23,7 +23,7 @@ Files: TypeAlias = dict[str, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be made of what; the defaults make the published sizes."""
+    """What to make, and from what; the defaults make the published sizes."""
 
     seed: int = 0
     sizes: Mapping[str, int] = field(default_factory=lambda: pcfg.SPLITS)
