@@ -108,13 +108,15 @@ class Checkpoint:
             return None
         device = next(model.parameters()).device
         try:
-            kept = torch.load(self.file, map_location=device, weights_only=True)
-            model.load_state_dict(kept["model"])
-            optimiser.restore(kept["optimiser"])
+            stored = torch.load(self.file, map_location=device, weights_only=True)
+            model.load_state_dict(stored["model"])
+            optimiser.restore(stored["optimiser"])
         except (RuntimeError, OSError, EOFError, KeyError) as error:
             line = str(error).split("\n")[0]
             raise ModelError(f"{self.file}: cannot be read ({line}). Delete it to begin anew") from error
-        return TrainingState(kept["step"], tuple(kept["losses"]), kept["seconds"], kept["best"], kept["stale"])
+        return TrainingState(
+            stored["step"], tuple(stored["losses"]), stored["seconds"], stored["best"], stored["stale"]
+        )
 
     def write_curve(self, losses: tuple[float, ...]) -> None:
         """The loss of every step, as a table."""

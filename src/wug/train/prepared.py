@@ -19,8 +19,8 @@ def kept_ids(folder: Path, make: Callable[[], Ids]) -> Ids:
     """The token stream of a folder's training, made if there is none yet."""
     path = folder / "training" / "ids.npy"
     if Checkpoint(folder).begun and path.exists():
-        kept: Ids = np.load(path)
-        return kept
+        stored: Ids = np.load(path)
+        return stored
     ids = make()
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".new")

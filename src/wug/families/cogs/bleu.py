@@ -85,8 +85,8 @@ def ngrams_in_common(gold: Lines, predictions: Lines) -> list[int]:
         found = 0
         for first in range(0, len(order), AT_ONCE):
             lines = order[first : first + AT_ONCE]
-            one = _block(keys, starts[lines], count[lines])
-            found += _shared(one, _block(other_keys, other_starts[lines], other_count[lines]))
+            block = _block(keys, starts[lines], count[lines])
+            found += _shared(block, _block(other_keys, other_starts[lines], other_count[lines]))
         common.append(found)
     return common
 

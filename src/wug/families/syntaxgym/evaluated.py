@@ -88,8 +88,8 @@ def _values(region: Region, metrics: tuple[str, ...], place: str, faults: Faults
     values: dict[str, float | None] = {}
     for metric in metrics:
         if metric not in given:
-            there = ", ".join(map(str, given)) or "nothing"
-            faults.error(place, f"metric_value has no {metric!r}. There is: {there}")
+            known = ", ".join(map(str, given)) or "nothing"
+            faults.error(place, f"metric_value has no {metric!r}. There is: {known}")
         values[metric] = _value(given.get(metric), place, faults)
     return values
 
@@ -131,11 +131,11 @@ def _with_gold(
     faults = Faults()
     if len(suite.regions) != len(gold.regions):
         faults.error("region_meta", f"has {len(suite.regions)} regions, the gold suite has {len(gold.regions)}")
-    here = {str(item.number): item for item in suite.items}
-    there = {str(item.number): item for item in gold.items}
-    for number in [number for number in there if number not in here]:
+    given = {str(item.number): item for item in suite.items}
+    wanted = {str(item.number): item for item in gold.items}
+    for number in [number for number in wanted if number not in given]:
         faults.error(f"item {number}", "is in the gold suite but not here")
-    for number in [number for number in here if number not in there]:
+    for number in [number for number in given if number not in wanted]:
         faults.error(f"item {number}", "is not in the gold suite")
     predictions = suite.predictions or tuple(gold.predictions)
     if not faults.errors:
@@ -143,9 +143,9 @@ def _with_gold(
     faults.raise_any(path)
     different = [
         f"item {number}, condition {condition.name}"
-        for number, item in here.items()
+        for number, item in given.items()
         for condition in item.conditions
-        if (other := there[number].condition(condition.name))
+        if (other := wanted[number].condition(condition.name))
         and [region.text for region in other.regions] != [region.text for region in condition.regions]
     ]
     notices = (

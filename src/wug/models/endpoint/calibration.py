@@ -17,7 +17,7 @@ from typing import Any
 from wug.errors import InputError, ModelError
 from wug.models.endpoint.answers import Next, read_count, read_echo, read_next
 from wug.models.endpoint.client import Refusal
-from wug.models.endpoint.reading import Reading, begins_with_bos, own_by_text
+from wug.models.endpoint.reading import Reading, begins_with_bos, tokens_by_text
 from wug.models.endpoint.server import Server
 from wug.types import Scored
 
@@ -140,7 +140,7 @@ def _find_shape(server: Server, bos: str) -> Reading:
 def _without_bos(server: Server, settings: Mapping[str, Any]) -> Reading:
     echo = read_echo(server.ask(PROBE, settings, retries=2))
     shown = begins_with_bos(PROBE, echo)
-    tokens = own_by_text(PROBE, echo, 1 if shown else 0)
+    tokens = tokens_by_text(PROBE, echo, 1 if shown else 0)
     # A list of all tokens of the prompt leaves none out.
     hidden = (None if echo.may_continue else 0) if echo.counted is None else echo.counted - tokens.last
     if hidden not in (None, 0, 1) or (hidden and shown):
@@ -156,7 +156,7 @@ def _with_bos(server: Server, settings: Mapping[str, Any], bos: str) -> Reading:
     echo = read_echo(server.ask(bos + PROBE, settings, retries=2))
     shown = echo.tokens[:1] in ((bos,), (None,), ("",)) and echo.tokens[1:2] != (bos,)
     try:
-        tokens = own_by_text(PROBE, echo, 1 if shown else 0)
+        tokens = tokens_by_text(PROBE, echo, 1 if shown else 0)
     except InputError:
         raise InputError(
             f"it begins with the tokens {list(echo.tokens[:3])} where bos={bos} should be one token and alone"
@@ -217,7 +217,7 @@ def _compare(server: Server, reading: Reading) -> list[_Comparison]:
     echoes = [read_echo(answer) for answer in _ask(server, reading, texts)]
     found: dict[str, _Comparison] = {}
     for (beginning, following, token), before, after in zip(trials, echoes[::2], echoes[1::2], strict=True):
-        tokens, longer = reading.own(beginning, before), reading.own(beginning + token, after)
+        tokens, longer = reading.tokens_of(beginning, before), reading.tokens_of(beginning + token, after)
         if after.tokens[: longer.last - 1] == before.tokens[: tokens.last]:
             comparison = found.setdefault(beginning, _Comparison(beginning, following, [], []))
             comparison.echoed.append(after.logprobs[longer.last - 1])

@@ -57,9 +57,9 @@ def errors(gold: str, prediction: str, dialect: Dialect) -> tuple[str, ...]:
     if len(ours) == len(theirs) and renaming(gold_form, form) is not None:
         return ("index",)
     pairs = _partners(ours, theirs, theirs)
-    found = {change for one, other in pairs.items() for change in _changes(ours[one], theirs[other])}
-    there = {"missing": len(pairs) < len(ours), "extra": len(pairs) < len(theirs)}
-    return tuple(kind for kind in ERRORS if kind in found or there.get(kind))
+    found = {change for place, partner in pairs.items() for change in _changes(ours[place], theirs[partner])}
+    unpaired = {"missing": len(pairs) < len(ours), "extra": len(pairs) < len(theirs)}
+    return tuple(kind for kind in ERRORS if kind in found or unpaired.get(kind))
 
 
 class _Piece(NamedTuple):
@@ -177,14 +177,14 @@ def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequenc
     taken = set(pairs.values())
     open_theirs = [place for place in range(len(theirs)) if place not in taken]
     likely = sorted(
-        (-likeness, abs(one - other), one, other)
-        for one, other in product(open_ours, open_theirs)
-        if (likeness := _likeness(ours[one].features, theirs[other].features)) >= 0.5
+        (-likeness, abs(left - right), left, right)
+        for left, right in product(open_ours, open_theirs)
+        if (likeness := _likeness(ours[left].features, theirs[right].features)) >= 0.5
     )
-    for _, _, one, other in likely:
-        if one not in pairs and other not in taken:
-            pairs[one] = other
-            taken.add(other)
+    for _, _, left, right in likely:
+        if left not in pairs and right not in taken:
+            pairs[left] = right
+            taken.add(right)
     return pairs
 
 

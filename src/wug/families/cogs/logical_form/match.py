@@ -114,35 +114,35 @@ def _renamed(terms: Iterable[Term], names: Mapping[str, str]) -> set[tuple[str, 
 def _looks(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
     """For each index, the places where it stands, as one string."""
     around: defaultdict[str, list[str]] = defaultdict(list)
-    for terms, mark in ((prefix, ";"), (body, "/")):
+    for terms, separator in ((prefix, ";"), (body, "/")):
         for predicate, arguments, definite in terms:
             if definite:
                 predicate = f"*{predicate}"
             if len(arguments) == 2 and arguments[0].isdigit():  # most terms are of this shape
                 first, second = arguments
                 if second.isdigit():
-                    around[first].append(f"{predicate}{mark}1")
-                    around[second].append(f"{predicate}{mark}2")
+                    around[first].append(f"{predicate}{separator}1")
+                    around[second].append(f"{predicate}{separator}2")
                 else:
-                    around[first].append(f"{predicate}{mark}1{second}")
+                    around[first].append(f"{predicate}{separator}1{second}")
                 continue
             names = ",".join([a for a in arguments if not a.isdigit()])
             for place, argument in enumerate(arguments):
                 if argument.isdigit():
-                    around[argument].append(f"{predicate}{mark}{place}{names}")
+                    around[argument].append(f"{predicate}{separator}{place}{names}")
     return {index: "|".join(sorted(look)) for index, look in around.items()}
 
 
 def _canonical_order(prefix: Collection[Term], body: Collection[Term]) -> list[str]:
     """The indices in an order that does not depend on their names or on that of the terms."""
     around: Around = {}
-    for terms, mark in ((prefix, ";"), (body, "")):
+    for terms, separator in ((prefix, ";"), (body, "")):
         for predicate, arguments, definite in terms:
             pattern = ",".join("" if a.isdigit() else a for a in arguments)
             others = tuple(a for a in arguments if a.isdigit())
             for place, argument in enumerate(arguments):
                 if argument.isdigit():
-                    key = f"{mark}{'*' * definite}{predicate}/{place}/{pattern}"
+                    key = f"{separator}{'*' * definite}{predicate}/{place}/{pattern}"
                     around.setdefault(argument, []).append((key, others))
     return _Search(around).order(list(around), dict.fromkeys(around, 0))[1]
 

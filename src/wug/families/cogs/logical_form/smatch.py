@@ -211,10 +211,10 @@ class _Bound:
         depth = {index: number for number, index in enumerate(self.order)}
         self.open = [0] * (len(self.order) + 1)
         """What the terms that are not decided at a depth could still earn."""
-        for terms, there in game.keys.values():
-            decided = sorted(max(depth[index] for index in own) for own in terms)
+        for terms, partners in game.keys.values():
+            decided = sorted(max(depth[index] for index in indices) for indices in terms)
             for level in range(len(self.order) + 1):
-                self.open[level] += min(there, sum(at >= level for at in decided))
+                self.open[level] += min(partners, sum(at >= level for at in decided))
 
     def search(self) -> tuple[int, bool]:
         """The best score, and whether it is certain."""

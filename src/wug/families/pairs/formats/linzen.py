@@ -75,11 +75,13 @@ def _pair(number: int, sentence: str, line: str, pool: GroupPool, problems: list
     if length >= len(words):
         problems.append(Problem("error", place, f"the target is word {length}, but the sentence has {len(words)}"))
         return None
-    there = parts(words[length], forms)[1]
-    if len(fields) == 4 and there != forms[0]:
-        what = "in another case" if there.lower() == forms[0].lower() else "which is another word"
+    found_word = parts(words[length], forms)[1]
+    if len(fields) == 4 and found_word != forms[0]:
+        what = "in another case" if found_word.lower() == forms[0].lower() else "which is another word"
         problems.append(
-            Problem("warning", place, f"the form is {forms[0]!r}, and the text has {there!r}, {what}; the form is used")
+            Problem(
+                "warning", place, f"the form is {forms[0]!r}, and the text has {found_word!r}, {what}; the form is used"
+            )
         )
     item = str(number) if len(fields) == 4 else f"{groups['pattern']}/{fields[1]}/{fields[2]}"
     return with_forms(item, words, length, forms, pool.of(groups))

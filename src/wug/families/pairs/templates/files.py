@@ -70,7 +70,7 @@ def word_focused(examples: Sequence[Example]) -> Written:
 def word_pair(example: Example) -> WordPair | None:
     """The one word that tells a pair apart; None where there is no such word, or it does not show the error."""
     ours, theirs = _spaced(example.good).split(), _spaced(example.bad).split()
-    differing = [k for k, (here, there) in enumerate(zip(ours, theirs, strict=False)) if here != there]
+    differing = [k for k, (good, bad) in enumerate(zip(ours, theirs, strict=False)) if good != bad]
     if example.compare != "word" or len(ours) != len(theirs) or len(differing) != 1:
         return None
     return WordPair(ours[differing[0]], theirs[differing[0]], " ".join(ours), differing[0])

@@ -110,7 +110,10 @@ def _variant(grammar: Grammar, pattern: Pattern, values: Mapping[str, str]) -> _
     found = {slot.name: slot.word_class for pieces in readings for slot in slots(pieces)}
     names = tuple(found)
     alike = tuple(
-        (here, there) for there, name in enumerate(names) for here in range(there) if found[names[here]] == found[name]
+        (first, second)
+        for second, name in enumerate(names)
+        for first in range(second)
+        if found[names[first]] == found[name]
     )
     wrong = tuple(
         (foil, others)
@@ -130,7 +133,7 @@ def _other_values(pattern: Pattern, pieces: Sequence[Piece], values: Mapping[str
 
 def _say(grammar: Grammar, variant: _Variant, index: Sequence[int]) -> Sentences | None:
     """The sentences of one choice of words; None where a word would occur twice."""
-    if any(index[here] == index[there] for here, there in variant.alike):
+    if any(index[first] == index[second] for first, second in variant.alike):
         return None
     chosen = {name: items[k] for name, items, k in zip(variant.names, variant.items, index, strict=True)}
     template = variant.pattern.template

@@ -170,26 +170,26 @@ class _Reader:
         left, operator, right = _balanced(node)
         if isinstance(right, tree.Number):
             return self.with_number(left, operator, right)
-        here, there = _place(left), _place(right)
-        if here and there:
-            return self.places(here, operator, there)
+        left_place, right_place = _place(left), _place(right)
+        if left_place and right_place:
+            return self.places(left_place, operator, right_place)
         rise, fall = _rise(left), _rise(right)
         if rise and fall:
             return self.rises(rise, operator, fall)
         return _Clause(self.number(left), "is", _RELATION[operator].format(self.number(right)))
 
-    def places(self, here: _Place, operator: str, there: _Place) -> _Clause:
+    def places(self, place: _Place, operator: str, other_place: _Place) -> _Clause:
         degree, link = _SURPRISING[operator]
-        verb = "are" if len(here.regions) > 1 else "is"
-        if here.regions == there.regions:
-            rest = f"{degree} in {here.condition} {link} in {there.condition}"
-            return _Clause(self.regions(here.regions, together=True), verb, rest, self.regions(here.regions))
-        other = self.regions(there.regions, together=True)
-        if here.condition == there.condition:
-            subject = f"in {here.condition}, {self.regions(here.regions, together=True)}"
+        verb = "are" if len(place.regions) > 1 else "is"
+        if place.regions == other_place.regions:
+            rest = f"{degree} in {place.condition} {link} in {other_place.condition}"
+            return _Clause(self.regions(place.regions, together=True), verb, rest, self.regions(place.regions))
+        other = self.regions(other_place.regions, together=True)
+        if place.condition == other_place.condition:
+            subject = f"in {place.condition}, {self.regions(place.regions, together=True)}"
             return _Clause(subject, verb, f"{degree} {link} {other}")
-        subject = f"{self.regions(here.regions, together=True)} in {here.condition}"
-        return _Clause(subject, verb, f"{degree} {link} {other} in {there.condition}")
+        subject = f"{self.regions(place.regions, together=True)} in {place.condition}"
+        return _Clause(subject, verb, f"{degree} {link} {other} in {other_place.condition}")
 
     def rises(self, rise: _Rise, operator: str, fall: _Rise) -> _Clause:
         much, link = _MUCH[operator]
@@ -305,10 +305,10 @@ def _rise(node: Node) -> _Rise | None:
     """What a difference between two conditions of the same regions stands for."""
     if not (isinstance(node, tree.Arithmetic) and node.operator == "-"):
         return None
-    here, there = _place(node.left), _place(node.right)
-    if not here or not there or here.regions != there.regions:
+    left_place, right_place = _place(node.left), _place(node.right)
+    if not left_place or not right_place or left_place.regions != right_place.regions:
         return None
-    return _Rise(here.regions, here.condition, there.condition)
+    return _Rise(left_place.regions, left_place.condition, right_place.condition)
 
 
 def _is_surprisal(node: Node) -> bool:
