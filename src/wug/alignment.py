@@ -241,11 +241,11 @@ def _fold(text: str) -> _Folded:
     letters: list[str] = []
     places: list[int] = []
     for place, letter in enumerate(text):
-        for one in unicodedata.normalize("NFKD", letter.lower()) or letter:
-            category = unicodedata.category(one)
+        for character in unicodedata.normalize("NFKD", letter.lower()) or letter:
+            category = unicodedata.category(character)
             if category == "Mn":
                 continue
-            plain = "-" if category == "Pd" or one == "−" else _QUOTES.get(one, one)
+            plain = "-" if category == "Pd" or character == "−" else _QUOTES.get(character, character)
             letters.append(" " if plain.isspace() else plain)
             places.append(place)
     return _Folded("".join(letters), (*places, len(text)))

@@ -10,7 +10,7 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -157,6 +157,16 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
         path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
     # Lone surrogates have no UTF-8; in JSON what stands for them here is read as what they were.
     write_bytes(path, text.encode(errors="backslashreplace"), private=private)
+
+
+def write_lines(files: Mapping[str, Iterable[object]], folder: Path) -> list[Path]:
+    """Write the lines of each file into a folder, each file whole or not at all; their paths."""
+    paths = []
+    for name, lines in files.items():
+        path = folder / name
+        write_text(path, "".join(f"{line}\n" for line in lines))
+        paths.append(path)
+    return paths
 
 
 def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:

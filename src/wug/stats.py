@@ -90,8 +90,8 @@ def ratio_interval(tops: Floats, bottoms: Floats) -> Made:
     n, total = len(tops), float(bottoms.sum())
     if n < 2 or total <= 0:
         return Made(None, None)
-    there = bottoms > 0
-    rates = tops[there] / bottoms[there]
+    defined = bottoms > 0
+    rates = tops[defined] / bottoms[defined]
     ends = [(int(np.count_nonzero(rates == end)), float(end)) for end in (rates.min(), rates.max())]
     pile, end = max(ends, key=lambda pair: pair[0])
     if pile == len(rates):

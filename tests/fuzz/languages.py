@@ -399,12 +399,12 @@ def _template(draw: random.Random) -> tuple[str, Any]:
 
 def _read_template(text: str, _: Any) -> None:
     from wug.errors import WugError
-    from wug.families.pairs.templates import _language
+    from wug.families.pairs.templates import language
     from wug.models.prompt import Template
 
     with suppress(WugError):
         Template.of(text, [("a", "b")])
-    _language.parse(text)
+    language.parse(text)
 
 
 def _worse(draw: random.Random, text: str) -> str:

@@ -318,7 +318,7 @@ def _pt(folder: Path) -> None:
 
 
 def _unigrams(folder: Path) -> None:
-    from wug.families.pairs._unigrams import read_unigrams
+    from wug.families.pairs.unigrams import read_unigrams
 
     read_unigrams(folder / "u.txt")
 

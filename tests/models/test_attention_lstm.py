@@ -19,7 +19,7 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.models import attention_lstm as backend
 from wug.models._spec import ModelSpec
 from wug.models.attention_lstm.folder import (
-    MARKS,
+    SPECIAL,
     load_attention_lstm,
     make_vocabulary,
     save_attention_lstm,
@@ -29,7 +29,7 @@ from wug.models.attention_lstm.folder import (
 from wug.models.attention_lstm.network import AttentionShape, attention_lstm
 from wug.runs.opening import model_spec, open_model
 
-WORDS = [*MARKS, "copy", "reverse", "A", "B", "C", "D", "E", ","]
+WORDS = [*SPECIAL, "copy", "reverse", "A", "B", "C", "D", "E", ","]
 VOCABULARY = make_vocabulary(WORDS)
 SHAPE = AttentionShape(vocabulary=len(WORDS), layers=2, width=6, hidden=8, dropout=0.0)
 SHAPES = [

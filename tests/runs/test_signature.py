@@ -183,7 +183,7 @@ def test_published_localism_runs_in_orders_of_their_own_are_the_same_suite() -> 
     folder = reference("pcfgset/model_predictions/lstms2s/localism")
     asked: Any = [pcfgset.answered_steps(folder / f"run={n}.txt.gz").suite for n in (1, 2, 3)]
     (tested,) = pcfgset.read(reference("pcfgset/localism/unrolled_test.tsv.gz"), {})
-    sources = [{sample.item: sample.source for sample in suite.samples} for suite in (*asked, tested)]
+    sources = [{sample.item: sample.source for sample in suite.items} for suite in (*asked, tested)]
     assert {suite.checksum for suite in (*asked, tested)} == {tested.checksum}
     assert sources == [sources[0]] * 4
     assert len(sources[0]) == 9567

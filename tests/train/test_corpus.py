@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wug.errors import InputError
-from wug.train.corpus import Rows, Stream, encode, material_mark, read_units, sentences
+from wug.train.corpus import Rows, Stream, corpus_checksum, encode, read_units, sentences
 from wug.train.words import frequent_words, numbers
 
 
@@ -40,7 +40,7 @@ def test_a_text_without_words_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no text"):
         read_units([tmp_path / "empty.txt"], "sentence", 0)
     with pytest.raises(InputError, match="no such file"):
-        material_mark([tmp_path / "none.txt"])
+        corpus_checksum([tmp_path / "none.txt"])
 
 
 def test_rows_begin_where_a_sentence_does() -> None:
@@ -54,7 +54,7 @@ def test_rows_begin_where_a_sentence_does() -> None:
 
 def test_the_vocabulary_has_the_most_frequent_words() -> None:
     texts = ["A cat, a dog.", "A cat sleeps."]
-    words = frequent_words(texts, "punctuation", size=5, lowercase=True, marks=("<eos>", "<unk>"))
+    words = frequent_words(texts, "punctuation", size=5, lowercase=True, special=("<eos>", "<unk>"))
     assert words == ["<eos>", "<unk>", "a", ".", "cat"]
     stream = encode(texts, lambda some: numbers(some, "punctuation", words, "<unk>", lowercase=True), 0)
     assert stream.tolist() == [0, 2, 4, 1, 2, 1, 3, 0, 2, 4, 1, 3]

@@ -12,7 +12,7 @@ from wug.errors import ModelError
 from wug.train.checkpoint import Checkpoint
 from wug.train.examples import Examples
 from wug.train.lesson import Lesson
-from wug.train.loop import Habits, Telling, train
+from wug.train.loop import TrainingProgress, TrainingSettings, train
 from wug.train.recipe import Recipe
 from wug.train.seq2seq import Seq2SeqLesson
 from wug.train.shape import Shape
@@ -36,21 +36,21 @@ def test_a_broken_training_goes_on_as_if_nothing_had_happened(tmp_path: Path, op
     asked = recipe(optimiser=optimiser)
     whole = train(lesson(), asked, tmp_path / "whole")
 
-    def interrupt(telling: Telling) -> None:
-        if telling.step > stop:
+    def interrupt(progress: TrainingProgress) -> None:
+        if progress.step > stop:
             raise KeyboardInterrupt
 
-    habits = Habits(checkpoint_every=stop)
+    settings = TrainingSettings(checkpoint_every=stop)
     with pytest.raises(KeyboardInterrupt):
-        train(lesson(), asked, tmp_path / "broken", habits=habits, tell=interrupt)
+        train(lesson(), asked, tmp_path / "broken", settings=settings, report=interrupt)
     assert (tmp_path / "broken" / "training" / "checkpoint.pt").exists()
-    ended = train(lesson(), asked, tmp_path / "broken", habits=habits)
+    ended = train(lesson(), asked, tmp_path / "broken", settings=settings)
     np.testing.assert_allclose(ended.losses, whole.losses, rtol=0, atol=1e-6)
     assert len(ended.losses) == 12
 
 
 def test_the_loss_falls(tmp_path: Path) -> None:
-    losses = train(lesson(), recipe(60), tmp_path, habits=Habits(0, 0, keep_checkpoint=False)).losses
+    losses = train(lesson(), recipe(60), tmp_path, settings=TrainingSettings(0, 0, keep_checkpoint=False)).losses
     assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
 
 
@@ -61,10 +61,10 @@ def test_patience_ends_a_training_that_gets_no_better(tmp_path: Path) -> None:
         judged.append(epoch)
         return [0.1, 0.5, 0.4, 0.3, 0.9][epoch - 1]
 
-    standing = train(lesson(), recipe(15), tmp_path, habits=Habits(patience=1), judge=judge)
+    state = train(lesson(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), judge=judge)
     assert judged == [1, 2, 3, 4]
-    assert standing.step == 8
-    again = train(lesson(), recipe(15), tmp_path, habits=Habits(patience=1), judge=judge)
+    assert state.step == 8
+    again = train(lesson(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), judge=judge)
     assert again.step == 8
 
 

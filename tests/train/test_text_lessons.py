@@ -16,7 +16,7 @@ from wug.models.lstm import load as load_lstm
 from wug.runs.opening import open_model
 from wug.train._text import TextLesson, block_mask
 from wug.train.causal import CausalLesson
-from wug.train.checkpoint import Checkpoint, Standing
+from wug.train.checkpoint import Checkpoint, TrainingState
 from wug.train.corpus import Rows, Stream, encode
 from wug.train.lstm import LSTMLesson, Words
 from wug.train.masked import HIDDEN, SHOWN_AS_MASK, MaskedLesson
@@ -30,20 +30,20 @@ SHAPE = Shape(layers=2, width=16, heads=2, inner=24)
 
 def causal(units: list[str] = UNITS, length: int = 8, shape: Shape = SHAPE) -> CausalLesson:
     tokenizer = causal_tokenizer(UNITS, 300)
-    mark = tokenizer.bos_token_id
-    ids = encode(units, lambda texts: encode_all(tokenizer, texts), mark)
+    bos = tokenizer.bos_token_id
+    ids = encode(units, lambda texts: encode_all(tokenizer, texts), bos)
     torch.manual_seed(0)
-    rows = Rows(Stream.of(ids, mark), length, batch=2, seed=0)
-    return CausalLesson(tokenizer, shape, rows=rows, device="cpu", lowered=False)
+    rows = Rows(Stream.of(ids, bos), length, batch=2, seed=0)
+    return CausalLesson(tokenizer, shape, rows=rows, device="cpu", bfloat16=False)
 
 
 def masked(length: int = 40) -> MaskedLesson:
     tokenizer = masked_tokenizer(UNITS, 300)
-    mark = tokenizer.cls_token_id
-    ids = encode(UNITS, lambda texts: encode_all(tokenizer, texts), mark, tokenizer.sep_token_id)
+    bos = tokenizer.cls_token_id
+    ids = encode(UNITS, lambda texts: encode_all(tokenizer, texts), bos, tokenizer.sep_token_id)
     torch.manual_seed(0)
-    rows = Rows(Stream.of(ids, mark), length, batch=2, seed=0)
-    return MaskedLesson(tokenizer, SHAPE, rows=rows, device="cpu", lowered=False)
+    rows = Rows(Stream.of(ids, bos), length, batch=2, seed=0)
+    return MaskedLesson(tokenizer, SHAPE, rows=rows, device="cpu", bfloat16=False)
 
 
 def word_lstm(shape: Shape = SHAPE) -> LSTMLesson:
@@ -52,7 +52,7 @@ def word_lstm(shape: Shape = SHAPE) -> LSTMLesson:
     torch.manual_seed(0)
     rows = Rows(Stream.of(ids, 0), 4, batch=2, seed=0)
     words = Words(names, "spaces", lowercase=True)
-    return LSTMLesson(words, shape, mark=0, rows=rows, device="cpu", lowered=False)
+    return LSTMLesson(words, shape, bos=0, rows=rows, device="cpu", bfloat16=False)
 
 
 def test_places_see_their_own_sentence_and_no_later_place() -> None:
@@ -86,7 +86,7 @@ def test_a_row_may_end_where_the_text_does() -> None:
 
 def test_masked_sentences_of_a_row_do_not_see_each_other() -> None:
     lesson = masked()
-    opening, end = lesson.mark, lesson.tokenizer.sep_token_id
+    opening, end = lesson.bos, lesson.tokenizer.sep_token_id
     first, other, second = [opening, 40, 41, end], [opening, 50, 51, end], [opening, 60, end]
 
     def states(row: list[int]) -> Any:
@@ -105,7 +105,7 @@ def test_the_right_share_of_tokens_is_hidden_and_never_a_mark() -> None:
     tokens = lesson.rows_of(torch.from_numpy(np.repeat(lesson.rows.stream.starts[:6], 50)), 40)
     places, wanted, shown = lesson.hide(tokens)
     assert places.shape == (300, int(HIDDEN * 40))
-    assert not torch.isin(wanted, torch.tensor([lesson.mark, lesson.tokenizer.sep_token_id])).any()
+    assert not torch.isin(wanted, torch.tensor([lesson.bos, lesson.tokenizer.sep_token_id])).any()
     assert torch.equal(tokens.gather(1, places), wanted)
     untouched = torch.ones_like(tokens, dtype=torch.bool).scatter(1, places, False)
     assert torch.equal(tokens[untouched], shown[untouched])
@@ -208,5 +208,5 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
     checkpoint.folder.mkdir(parents=True)
     checkpoint.file.write_bytes(b"before")
     with pytest.raises(ModelError, match=r"cannot be written: the disk may be full.*the same command to go on"):
-        checkpoint.write(torch.nn.Linear(1, 1), Full(), Standing(1, (0.5,), 1.0))
+        checkpoint.write(torch.nn.Linear(1, 1), Full(), TrainingState(1, (0.5,), 1.0))
     assert [file.read_bytes() for file in checkpoint.folder.iterdir()] == [b"before"]

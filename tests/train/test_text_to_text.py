@@ -15,7 +15,7 @@ from wug.models.attention_lstm.folder import make_vocabulary, source_numbers, ta
 from wug.runs.opening import open_model
 from wug.train.attention_lstm import AttentionLSTMLesson
 from wug.train.examples import Examples
-from wug.train.loop import Habits, train
+from wug.train.loop import TrainingSettings, train
 from wug.train.recipe import Recipe
 from wug.train.seq2seq import Seq2SeqLesson
 from wug.train.shape import Shape
@@ -40,8 +40,8 @@ def test_an_lstm_learns_a_small_set_by_heart_and_its_backend_answers(tmp_path: P
     torch.manual_seed(1)
     lesson = AttentionLSTMLesson(examples, SHAPE, batch=40, seed=1, device="cpu")
     recipe = Recipe(steps=250, batch=40, rate=1e-2, warmup=10)
-    standing = train(lesson, recipe, tmp_path, habits=Habits(checkpoint_every=0, keep_checkpoint=False))
-    assert sum(standing.losses[-5:]) / 5 < 0.1
+    state = train(lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
+    assert sum(state.losses[-5:]) / 5 < 0.1
     lesson.save(tmp_path, "float16")
     model: Any = open_model(str(tmp_path), {"device": "cpu"})
     assert texts(model.generate(list(examples.sources))) == list(examples.targets)
@@ -90,7 +90,9 @@ def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
     torch.manual_seed(0)
     lesson = AttentionLSTMLesson(tasks(16), SHAPE, batch=16, seed=0, device="cpu")
     recipe = Recipe(steps=25, batch=16, rate=1e-2, warmup=2, precision="bfloat16")
-    losses = train(lesson, recipe, tmp_path, habits=Habits(checkpoint_every=0, keep_checkpoint=False)).losses
+    losses = train(
+        lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)
+    ).losses
     assert losses[-1] < 0.8 * losses[0]
 
 

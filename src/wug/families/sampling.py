@@ -9,7 +9,7 @@ Row = TypeVar("Row")
 
 
 def spread(rows: Sequence[Row], count: int) -> tuple[Row, ...]:
-    """So many of the rows, in their order, as far from each other as can be; all where there are no more."""
+    """`count` of the rows, in their order and evenly spread; all of them where there are fewer."""
     if count >= len(rows):
         return tuple(rows)
     return tuple(rows[place * len(rows) // count] for place in range(count))

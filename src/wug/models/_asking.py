@@ -50,7 +50,7 @@ def longest_answer(source: int, wanted: int | None = None) -> int:
 def batches(lengths: Sequence[int], bounds: Sequence[int], *, tokens: int, padded: bool = True) -> Iterator[list[int]]:
     """The places of sources asked together: of like length, the same bound, within a number of tokens in all.
 
-    Not `padded` means that only sources of exactly the same length go together. A source that is too long
+    Without `padded`, only sources of exactly the same length go together. A source that is too long
     for the number of tokens goes alone.
     """
     order = sorted(range(len(lengths)), key=lambda place: (bounds[place], lengths[place], place))

@@ -39,9 +39,9 @@ class Ragged:
         begin = np.cumsum(lengths) - lengths
         return np.repeat(self.starts[which] - begin, lengths) + np.arange(int(lengths.sum()))
 
-    def led_by(self, mark: int) -> Ragged:
-        """The same with `mark` before each sequence."""
-        return Ragged(np.insert(self.flat, self.starts, mark), self.lengths + 1)
+    def led_by(self, token: int) -> Ragged:
+        """The same with `token` before each sequence."""
+        return Ragged(np.insert(self.flat, self.starts, token), self.lengths + 1)
 
 
 def flatten(sequences: Iterable[Sequence[int]], count: int) -> Ints:

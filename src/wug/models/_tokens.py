@@ -56,7 +56,7 @@ class Tokeniser:
         """Offsets from the sizes of the tokens, much faster; None where they do not tell."""
         if self._bytes is None or not all(map(str.isascii, texts)):
             return None
-        ids = Ragged.of([one.ids for one in self._backend.encode_batch_fast(texts, add_special_tokens=False)])
+        ids = Ragged.of([encoding.ids for encoding in self._backend.encode_batch_fast(texts, add_special_tokens=False)])
         sizes, blanks = self._bytes.size[ids.flat], self._bytes.blank[ids.flat]
         sums = np.append(0, np.cumsum(sizes))
         bounds = np.append(0, np.cumsum(ids.lengths))
@@ -68,17 +68,17 @@ class Tokeniser:
 
     def _by_offsets(self, texts: list[str]) -> Tokenised:
         encoded = self._backend.encode_batch(texts, add_special_tokens=False)
-        ids = Ragged.of([one.ids for one in encoded])
+        ids = Ragged.of([encoding.ids for encoding in encoded])
         starts: list[list[int]] = []
         ends: list[list[int]] = []
         pieces: dict[int, tuple[str, ...]] = {}
-        for place, (text, one) in enumerate(zip(texts, encoded, strict=True)):
-            offsets = one.offsets
+        for place, (text, encoding) in enumerate(zip(texts, encoded, strict=True)):
+            offsets = encoding.offsets
             first = [_visible(text, a) for a, _ in offsets]
             starts.append(first)
             ends.append([max(a, b) for a, (_, b) in zip(first, offsets, strict=True)])
-            if self._unknown is not None and self._unknown in one.ids:
-                spans = zip(one.ids, first, ends[-1], strict=True)
+            if self._unknown is not None and self._unknown in encoding.ids:
+                spans = zip(encoding.ids, first, ends[-1], strict=True)
                 pieces[place] = tuple(self.hf.unk_token if i == self._unknown else text[a:b] for i, a, b in spans)
         count = len(ids.flat)
         return Tokenised(ids, flatten(starts, count), flatten(ends, count), pieces)

@@ -73,7 +73,7 @@ class InertDict(dict[Any, Any]):
     stands_for: ClassVar[str] = ""
 
     def __init__(self, *args: Any) -> None:
-        super().__init__(*(one for one in args[-1:] if isinstance(one, dict | list)))
+        super().__init__(*(content for content in args[-1:] if isinstance(content, dict | list)))
 
     def __setstate__(self, state: Any) -> None:
         """Nothing: attributes of a dictionary, such as the `_metadata` of a state dict, are dropped."""

@@ -11,7 +11,10 @@ from wug.errors import MissingExtra, ModelError, WugError
 from wug.files import user_path
 from wug.models._device import settle
 from wug.models._fingerprint import fingerprint, unchanged
+from wug.models._hardware import pick_device
 from wug.models._spec import ModelSpec
+
+__all__ = ["Loaded", "load", "pick_device"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
     common: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": local}
     if spec.revision is not None:
         common["revision"] = spec.revision
-    mark = fingerprint(folder) if local else None
+    identity = fingerprint(folder) if local else None
     try:
         with unchanged(folder) if local else nullcontext():
             tokenizer = transformers.AutoTokenizer.from_pretrained(where, **common)
@@ -69,21 +72,8 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
         model = settle(model.eval(), device, demanded=spec.options.get("device", "auto") != "auto")
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
-    mark = mark or (getattr(model.config, "_commit_hash", None) or "unknown")[:12]
-    return Loaded(model, tokenizer, folder.resolve().name if local else spec.name, mark)
-
-
-def pick_device(wanted: str | None) -> str:
-    """The device to use: the one asked for, or the first of cuda, mps, cpu that is there."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("a neural model", "hf") from None
-    if wanted and wanted != "auto":
-        return wanted
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
+    identity = identity or (getattr(model.config, "_commit_hash", None) or "unknown")[:12]
+    return Loaded(model, tokenizer, folder.resolve().name if local else spec.name, identity)
 
 
 def _explain(spec: ModelSpec, error: BaseException, local: bool) -> str:

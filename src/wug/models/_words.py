@@ -121,8 +121,8 @@ def write_words(path: Path, names: Sequence[str]) -> None:
 def alternatives(requests: Sequence[Request]) -> list[list[int]]:
     """The places of the requests, those together that stand in a row with the same turn."""
     turns: list[list[int]] = [[0]] if requests else []
-    for place, (one, other) in enumerate(pairwise(requests), 1):
-        if one.turn is not None and other.turn is not None and one.turn.number == other.turn.number:
+    for place, (before, after) in enumerate(pairwise(requests), 1):
+        if before.turn is not None and after.turn is not None and before.turn.number == after.turn.number:
             turns[-1].append(place)
         else:
             turns.append([place])

@@ -101,14 +101,14 @@ class PromptedModel:
 
     def _ask(self, sources: list[str]) -> list[Answer]:
         sequences = [self._tokens(self._template.prompt(source)) for source in sources]
-        own: list[list[int]] = self._tokenizer(sources, add_special_tokens=False)["input_ids"]
-        bounds = [self._longest(len(tokens), len(source)) for tokens, source in zip(sequences, own, strict=True)]
+        encoded: list[list[int]] = self._tokenizer(sources, add_special_tokens=False)["input_ids"]
+        bounds = [self._longest(len(tokens), len(source)) for tokens, source in zip(sequences, encoded, strict=True)]
         places = [n for n, bound in enumerate(bounds) if bound > 0]
         written = self._decoder.write([sequences[n] for n in places], [bounds[n] for n in places])
         answers: dict[int, Answer] = {}
-        for n, one in zip(places, written, strict=True):
-            text, stopped, _ = self._text(one.tokens).partition(self._stop)
-            answers[n] = _asking.answer(text.strip(), ended=one.ended or bool(stopped))
+        for n, answer in zip(places, written, strict=True):
+            text, stopped, _ = self._text(answer.tokens).partition(self._stop)
+            answers[n] = _asking.answer(text.strip(), ended=answer.ended or bool(stopped))
         return [answers.get(n) or _asking.too_long(self._limit or 0) for n in range(len(sources))]
 
     def _tokens(self, prompt: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Memory that does not suffice for a step: what to do about it, in place of torch's own words."""
+"""A training step that runs out of memory: an error that says what to do, in place of torch's."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from wug.errors import ModelError
+from wug.models import ran_out
 from wug.train.checkpoint import Checkpoint
-
-SIGNS = ("allocate memory", "out of memory", "ALLOC_FAILED")
-"""What torch says without an error of its own: on a CPU, on Apple's GPUs, in CUDA's libraries."""
 
 
 @contextmanager
 def enough_memory(checkpoint: Checkpoint, batch: int) -> Iterator[None]:
-    """Turns want of memory into a ModelError with a remedy.
+    """Turns running out of memory into a ModelError with a remedy.
 
-    A folder in which nothing was kept yet is open again for other options, since a remedy is one.
+    A folder without a checkpoint may be used again with other options, such as the remedy.
     """
-    import torch
-
     try:
         yield
-    except (RuntimeError, MemoryError) as error:  # torch.OutOfMemoryError is a RuntimeError
-        known = isinstance(error, torch.OutOfMemoryError | MemoryError)
-        if not known and not any(sign in str(error) for sign in SIGNS):
+    except (RuntimeError, MemoryError) as error:
+        if not ran_out(error):
             raise
         remedy = f"out of memory with {batch:,} rows a step: give a smaller --batch"
         if checkpoint.file.exists():

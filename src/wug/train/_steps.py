@@ -30,7 +30,7 @@ class Steps:
         self._optimiser, self._clip = optimiser, recipe.clip
         self._parameters = [p for p in lesson.model.parameters() if p.requires_grad]
         self._device = self._parameters[0].device
-        self._lowered = recipe.precision == "bfloat16"
+        self._bfloat16 = recipe.precision == "bfloat16"
         self._loss: Callable[[Batch], Any] = torch.compile(lesson.loss, dynamic=False) if compiled else lesson.loss
         self._records = lesson.recordable and self._device.type == "cuda"
         self._rehearsed: dict[Any, int] = {}
@@ -60,8 +60,8 @@ class Steps:
     def _step(self, batch: Batch) -> Any:
         import torch
 
-        lowered = torch.autocast(self._device.type, torch.bfloat16, cache_enabled=False)
-        with lowered if self._lowered else nullcontext():
+        autocast = torch.autocast(self._device.type, torch.bfloat16, cache_enabled=False)
+        with autocast if self._bfloat16 else nullcontext():
             loss = self._loss(batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._parameters, self._clip)

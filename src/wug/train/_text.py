@@ -1,4 +1,4 @@
-"""What models of text share in training: the stream on their device, rows of it, who sees whom, saving."""
+"""What models of text share in training: the tokens on their device, rows of them, attention masks, saving."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ import numpy as np
 from wug.errors import ModelError
 from wug.train.corpus import Rows
 from wug.train.lesson import Batch
+from wug.train.shape import Shape
 
 
 class TextLesson:
-    """A model with a stream of tokens, which lies on the model's device as a whole."""
+    """A model with a stream of tokens, all of which lies on the model's device."""
 
     recordable = True
 
-    def __init__(self, tokenizer: Any, mark: int, model: Any, *, rows: Rows, device: str, lowered: bool) -> None:
+    def __init__(self, tokenizer: Any, bos: int, model: Any, *, rows: Rows, device: str, bfloat16: bool) -> None:
         import torch
 
-        self.tokenizer, self.mark, self.rows = tokenizer, mark, rows
+        self.tokenizer, self.bos, self.rows = tokenizer, bos, rows
         self.model = model.to(device)
-        self._lowered = lowered
-        # The mark once more at the end: what the last row's last token is to foretell.
-        self._stream = torch.from_numpy(np.append(rows.stream.ids, mark).astype("int32")).to(device)
+        self._bfloat16 = bfloat16
+        # One bos more at the end: what the last token of the last row has to predict.
+        self._stream = torch.from_numpy(np.append(rows.stream.ids, bos).astype("int32")).to(device)
 
     @property
     def steps_an_epoch(self) -> int:
-        """Steps in which as many tokens go by as there are."""
+        """Steps in which as many tokens are seen as there are."""
         return self.rows.steps_an_epoch
 
     def batch(self, step: int) -> Batch:
@@ -46,17 +47,35 @@ class TextLesson:
         return self._stream[starts[:, None] + places].long()
 
     def mask_dtype(self) -> Any:
-        """The type of masks, which attention wants to be that of its queries."""
+        """The number format of masks: attention wants that of its queries."""
         import torch
 
-        return torch.bfloat16 if self._lowered else torch.float32
+        return torch.bfloat16 if self._bfloat16 else torch.float32
+
+    def save(self, folder: Path, dtype: str) -> None:
+        """In the Hugging Face layout."""
+        save_model(self.model, self.tokenizer, folder, dtype)
 
 
-def block_mask(tokens: Any, mark: int, *, causal: bool, dtype: Any) -> Any:
-    """Which places see which, to add to attention: those of one sentence, which a mark opens."""
+def rotary_sizes(tokenizer: Any, shape: Shape) -> dict[str, Any]:
+    """The sizes of a network with rotary positions, as Hugging Face configurations call them."""
+    shape.require_pairs()
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": shape.width,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.inner,
+        "max_position_embeddings": 1024,
+        "attention_dropout": shape.dropout,
+    }
+
+
+def block_mask(tokens: Any, bos: int, *, causal: bool, dtype: Any) -> Any:
+    """An additive attention mask: tokens see those of their own sentence, which a bos opens."""
     import torch
 
-    sentence = (tokens == mark).cumsum(1)
+    sentence = (tokens == bos).cumsum(1)
     seen = sentence[:, None, :, None] == sentence[:, None, None, :]
     if causal:
         place = torch.arange(tokens.shape[1], device=tokens.device)

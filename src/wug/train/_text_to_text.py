@@ -14,14 +14,14 @@ NOT_ASKED = -100
 """In place of a word that the loss is not to look at."""
 
 
-def vocabulary_of(examples: Examples, marks: Sequence[str]) -> list[str]:
-    """All words of all sources and targets, the marks first; the first mark is that of padding."""
+def vocabulary_of(examples: Examples, special: Sequence[str]) -> list[str]:
+    """All words of all sources and targets, special tokens first; the first of them is padding."""
     texts = (*examples.sources, *examples.targets)
-    return frequent_words(texts, "spaces", size=1 << 30, lowercase=False, marks=marks)
+    return frequent_words(texts, "spaces", size=1 << 30, lowercase=False, special=special)
 
 
 class TextToTextLesson:
-    """A model with tables of examples, each text as the numbers of its words and the end mark, filled up with 0."""
+    """A model with tables of examples, each text as the numbers of its words and the end of the text, padded with 0."""
 
     recordable = True
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.models.attention_lstm.folder import MARKS, START, save_attention_lstm
+from wug.models.attention_lstm.folder import SPECIAL, START, save_attention_lstm
 from wug.models.attention_lstm.network import AttentionShape, attention_lstm
 from wug.train._text_to_text import NOT_ASKED, TextToTextLesson, vocabulary_of
 from wug.train.examples import Examples
@@ -27,7 +27,7 @@ class AttentionLSTMLesson(TextToTextLesson):
 
     def __init__(self, examples: Examples, shape: Shape, *, batch: int, seed: int, device: str) -> None:
         require_even(shape.inner)
-        names = vocabulary_of(examples, MARKS)
+        names = vocabulary_of(examples, SPECIAL)
         sizes = AttentionShape(
             vocabulary=len(names), layers=shape.layers, width=shape.width, hidden=shape.inner, dropout=shape.dropout
         )

@@ -1,4 +1,4 @@
-"""Where training stands, on disk: written whole or not at all."""
+"""The state of training on disk: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPOKEN = {"text": "the text's checksum", "examples": "the examples' checksum"}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TrainingState:
     """How far training came."""
 
     step: int
@@ -54,7 +54,7 @@ class Checkpoint:
         return self._recipe.exists()
 
     def begin(self, recipe: Recipe, material: Mapping[str, Any]) -> None:
-        """Refuse a folder in which something else was trained; note what is trained otherwise."""
+        """Note what is being trained; refuse a folder in which something else was."""
         wanted = {**material, **asdict(recipe)}
         self.refuse_other(wanted)
         if not self.begun:
@@ -80,7 +80,7 @@ class Checkpoint:
                     f"it is {wanted[key]!r}. Give the same options to go on, or another folder to begin anew"
                 )
 
-    def write(self, model: Any, optimiser: Any, standing: Standing) -> None:
+    def write(self, model: Any, optimiser: Any, state: TrainingState) -> None:
         """Keep the state; a kill in between leaves the one before."""
         import torch
 
@@ -88,7 +88,7 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with beside.open("wb") as out:
-                torch.save({"model": model.state_dict(), "optimiser": optimiser.state(), **asdict(standing)}, out)
+                torch.save({"model": model.state_dict(), "optimiser": optimiser.state(), **asdict(state)}, out)
                 out.flush()
                 os.fsync(out.fileno())
             beside.replace(self.file)
@@ -100,7 +100,7 @@ class Checkpoint:
                 "room, and give the same command to go on"
             ) from error
 
-    def read(self, model: Any, optimiser: Any) -> Standing | None:
+    def read(self, model: Any, optimiser: Any) -> TrainingState | None:
         """Put model and optimiser back to where they were; None without a checkpoint."""
         import torch
 
@@ -108,13 +108,15 @@ class Checkpoint:
             return None
         device = next(model.parameters()).device
         try:
-            kept = torch.load(self.file, map_location=device, weights_only=True)
-            model.load_state_dict(kept["model"])
-            optimiser.restore(kept["optimiser"])
+            stored = torch.load(self.file, map_location=device, weights_only=True)
+            model.load_state_dict(stored["model"])
+            optimiser.restore(stored["optimiser"])
         except (RuntimeError, OSError, EOFError, KeyError) as error:
             line = str(error).split("\n")[0]
             raise ModelError(f"{self.file}: cannot be read ({line}). Delete it to begin anew") from error
-        return Standing(kept["step"], tuple(kept["losses"]), kept["seconds"], kept["best"], kept["stale"])
+        return TrainingState(
+            stored["step"], tuple(stored["losses"]), stored["seconds"], stored["best"], stored["stale"]
+        )
 
     def write_curve(self, losses: tuple[float, ...]) -> None:
         """The loss of every step, as a table."""

@@ -27,16 +27,16 @@ _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Prof|Gen|Capt|Col|Rev|Hon|[A-Z
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A corpus as numbers: units one after the other, each opened by the mark."""
+    """A corpus as numbers: units one after the other, each opened by the beginning-of-sentence token (bos)."""
 
     ids: Ids
     starts: npt.NDArray[np.int64]
-    """Where the units begin; their mark stands there."""
+    """Where the units begin, with their bos."""
 
     @classmethod
-    def of(cls, ids: Ids, mark: int) -> Stream:
+    def of(cls, ids: Ids, bos: int) -> Stream:
         """The stream of these numbers."""
-        return cls(ids, np.flatnonzero(ids == mark))
+        return cls(ids, np.flatnonzero(ids == bos))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Rows:
 
     @property
     def steps_an_epoch(self) -> int:
-        """Steps in which as many tokens go by as the stream has."""
+        """Steps in which as many tokens are seen as the stream has."""
         return max(1, len(self.stream.ids) // (self.length * self.batch))
 
     def starts(self, step: int) -> npt.NDArray[np.int64]:
@@ -84,23 +84,23 @@ def sentences(paragraph: str) -> list[str]:
             begin = end.end()
     found.append(paragraph[begin:])
     # A quotation of several sentences leaves its first quotation mark to one and its last to another.
-    return [one.replace('"', "") if one.count('"') == 1 else one for one in found]
+    return [text.replace('"', "") if text.count('"') == 1 else text for text in found]
 
 
 def encode(
-    units: Sequence[str], ids_of: Callable[[list[str]], Iterator[list[int]]], mark: int, end: int | None = None
+    units: Sequence[str], ids_of: Callable[[list[str]], Iterator[list[int]]], bos: int, end: int | None = None
 ) -> Ids:
-    """The numbers of all units, each after the mark, and before the end mark where there is one."""
+    """The numbers of all units, each between a beginning-of-sentence token and, if there is one, an end token."""
     closing = [] if end is None else [end]
     parts: list[Ids] = []
     for first in range(0, len(units), PIECE):
         found = ids_of(list(units[first : first + PIECE]))
-        flat = chain.from_iterable(chain((mark,), ids, closing) for ids in found)
+        flat = chain.from_iterable(chain((bos,), ids, closing) for ids in found)
         parts.append(np.fromiter(flat, dtype=np.uint16))
     return np.concatenate(parts)
 
 
-def material_mark(paths: Sequence[Path]) -> str:
+def corpus_checksum(paths: Sequence[Path]) -> str:
     """A checksum of the files, as they lie on disk."""
     for path in paths:
         if not path.is_file():

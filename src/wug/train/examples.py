@@ -29,8 +29,8 @@ class Examples:
     targets: tuple[str, ...]
 
     @property
-    def mark(self) -> str:
-        """A checksum."""
+    def checksum(self) -> str:
+        """Of all sources and targets."""
         return checksum("\n".join(self.sources), "\n".join(self.targets))
 
 

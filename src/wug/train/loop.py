@@ -11,17 +11,17 @@ from typing import Any
 from wug.errors import ModelError
 from wug.train._memory import enough_memory
 from wug.train._steps import Steps
-from wug.train.checkpoint import Checkpoint, Standing
+from wug.train.checkpoint import Checkpoint, TrainingState
 from wug.train.lesson import Lesson
 from wug.train.optimiser import Optimiser
 from wug.train.recipe import Recipe
 
-TELL_EVERY = 50
+REPORT_EVERY = 50
 """Steps between two looks at the losses: each look waits for the device."""
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class TrainingProgress:
     """How training goes."""
 
     step: int
@@ -38,21 +38,21 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
-    """What a user may choose that changes no loss."""
+class TrainingSettings:
+    """Choices of the user that do not change the loss."""
 
     compiled: bool = False
     checkpoint_every: int = 1000
     """Steps; 0 for none but the last."""
     keep_checkpoint: bool = True
-    """Whether the state stays there when training is over."""
+    """Whether the state stays on disk when training is over."""
     patience: int | None = None
     """Judgements in a row that may be no better than the best before training ends; None for any number."""
 
 
-Tell = Callable[[Telling], None]
+Report = Callable[[TrainingProgress], None]
 Judge = Callable[[int, int], float | None]
-"""Called after each epoch with its number and the step; what it gives is to rise (for early stopping)."""
+"""Called after each epoch with its number and the step; early stopping waits for its value to rise."""
 
 
 def train(
@@ -60,48 +60,48 @@ def train(
     recipe: Recipe,
     folder: Path,
     *,
-    habits: Habits | None = None,
-    tell: Tell | None = None,
+    settings: TrainingSettings | None = None,
+    report: Report | None = None,
     judge: Judge | None = None,
-) -> Standing:
-    """Train until the recipe's last step, going on from a checkpoint that is there; how it stands then.
+) -> TrainingState:
+    """Train until the recipe's last step, from a checkpoint where there is one; how far training came.
 
-    Every batch and all chance depend on the seed and the step alone, so a training that was killed and started
-    again takes the very steps of an unbroken one.
+    Every batch and all randomness depend on the seed and the step alone, so a training that was killed and started
+    again takes exactly the steps of an unbroken one.
     """
     import torch
 
-    habits = habits or Habits()
+    settings = settings or TrainingSettings()
     optimiser = Optimiser(lesson.model, recipe)
     checkpoint = Checkpoint(folder)
-    standing = checkpoint.read(lesson.model, optimiser) or Standing(0, (), 0.0)
-    steps = Steps(lesson, optimiser, recipe, compiled=habits.compiled)
+    state = checkpoint.read(lesson.model, optimiser) or TrainingState(0, (), 0.0)
+    steps = Steps(lesson, optimiser, recipe, compiled=settings.compiled)
     lesson.model.train()
-    begun, before = time.monotonic(), standing.seconds
-    losses, waiting = list(standing.losses), []
-    best, stale = standing.best, standing.stale
+    begun, before = time.monotonic(), state.seconds
+    losses, waiting = list(state.losses), []
+    best, stale = state.best, state.stale
 
-    def stand(step: int) -> Standing:
-        return Standing(step, tuple(losses), before + time.monotonic() - begun, best, stale)
+    def reached(step: int) -> TrainingState:
+        return TrainingState(step, tuple(losses), before + time.monotonic() - begun, best, stale)
 
-    looked, when = standing.step, begun
-    ended = habits.patience is not None and stale > habits.patience
-    for step in range(standing.step, standing.step if ended else recipe.steps):
+    looked, when = state.step, begun
+    ended = settings.patience is not None and stale > settings.patience
+    for step in range(state.step, state.step if ended else recipe.steps):
         torch.manual_seed(recipe.seed * 1_000_003 + step)  # dropout and masks, on every device
         optimiser.set_rate(recipe.rate_at(step))
         with enough_memory(checkpoint, recipe.batch):
             waiting.append(steps.take(lesson.batch(step)).clone())
         done = step + 1
         epoch, within = divmod(done, lesson.steps_an_epoch)
-        due = bool(habits.checkpoint_every) and done % habits.checkpoint_every == 0
+        due = bool(settings.checkpoint_every) and done % settings.checkpoint_every == 0
         over = within == 0 or done == recipe.steps
-        if done % TELL_EVERY == 0 or due or over:
+        if done % REPORT_EVERY == 0 or due or over:
             losses += _read(waiting, done)
             now = time.monotonic()
-            if tell is not None:
-                recent = losses[-TELL_EVERY:]
+            if report is not None:
+                recent = losses[-REPORT_EVERY:]
                 speed = (done - looked) / max(now - when, 1e-9)
-                tell(Telling(done, recipe.steps, sum(recent) / len(recent), speed))
+                report(TrainingProgress(done, recipe.steps, sum(recent) / len(recent), speed))
             looked, when = done, now
         if over and judge is not None:
             value = _judged(lesson, judge, epoch + (within > 0), done)
@@ -109,15 +109,15 @@ def train(
                 best, stale = (value, 0) if best is None or value > best else (best, stale + 1)
             due = True
             when = time.monotonic()
-        stop = habits.patience is not None and stale > habits.patience
-        if (due or stop) and (done < recipe.steps or habits.keep_checkpoint):
-            checkpoint.write(lesson.model, optimiser, stand(done))
+        stop = settings.patience is not None and stale > settings.patience
+        if (due or stop) and (done < recipe.steps or settings.keep_checkpoint):
+            checkpoint.write(lesson.model, optimiser, reached(done))
         if stop or done == recipe.steps:
-            standing = stand(done)
+            state = reached(done)
             break
     lesson.model.eval()
-    checkpoint.write_curve(standing.losses)
-    return standing
+    checkpoint.write_curve(state.losses)
+    return state
 
 
 def _judged(lesson: Lesson, judge: Judge, epoch: int, step: int) -> float | None:

@@ -38,7 +38,7 @@ class LSTMLesson(TextLesson):
 
     recordable = False  # cuDNN takes the whole row in a few launches anyway
 
-    def __init__(self, words: Words, shape: Shape, *, mark: int, rows: Rows, device: str, lowered: bool) -> None:
+    def __init__(self, words: Words, shape: Shape, *, bos: int, rows: Rows, device: str, bfloat16: bool) -> None:
         import torch
 
         self._words, self._shape = words, shape
@@ -54,7 +54,7 @@ class LSTMLesson(TextLesson):
         model.decoder = torch.nn.Linear(shape.width, len(words.names))
         torch.nn.init.zeros_(model.decoder.bias)
         model.decoder.weight = model.encoder.weight
-        super().__init__(None, mark, model, rows=rows, device=device, lowered=lowered)
+        super().__init__(None, bos, model, rows=rows, device=device, bfloat16=bfloat16)
 
     def loss(self, batch: Batch) -> Any:
         """Nats a word."""
@@ -88,6 +88,6 @@ class LSTMLesson(TextLesson):
         save_word_lstm(folder, state, config, self._words.names)
 
 
-def _name(own: str) -> str:
+def _name(tensor: str) -> str:
     """A tensor's name in one LSTM of several layers: `layers.1.weight_ih_l0` is `rnn.weight_ih_l1`."""
-    return re.sub(r"^layers\.(\d+)\.(\w+)_l0$", r"rnn.\2_l\1", own)
+    return re.sub(r"^layers\.(\d+)\.(\w+)_l0$", r"rnn.\2_l\1", tensor)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from wug.train._text import TextLesson, block_mask, save_model
+from wug.train._text import TextLesson, block_mask, rotary_sizes
 from wug.train.lesson import Batch
 from wug.train.shape import Shape
 
 HIDDEN = 0.25
-"""The share of tokens that are to be guessed: more than BERT's 15 %, since small models learn faster so."""
+"""The share of tokens that are to be guessed: more than BERT's 15 %, since small models learn faster with more."""
 SHOWN_AS_MASK, SHOWN_AS_OTHER = 0.8, 0.1
 """Of those, how many show the mask and how many another token; the rest show themselves (Devlin et al. 2019)."""
-MARKS = 5
+SPECIAL = 5
 """The first tokens of the vocabulary, which stand for no text."""
 
 
@@ -23,16 +22,9 @@ class MaskedLesson(TextLesson):
     def __init__(self, tokenizer: Any, shape: Shape, **material: Any) -> None:
         from transformers import ModernBertConfig, ModernBertForMaskedLM
 
-        shape.require_pairs()
         opening = tokenizer.cls_token_id
         config = ModernBertConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=shape.width,
-            num_hidden_layers=shape.layers,
-            num_attention_heads=shape.heads,
-            intermediate_size=shape.inner,
-            max_position_embeddings=1024,
-            attention_dropout=shape.dropout,
+            **rotary_sizes(tokenizer, shape),
             embedding_dropout=shape.dropout,
             mlp_dropout=shape.dropout,
             global_attn_every_n_layers=1,
@@ -50,7 +42,7 @@ class MaskedLesson(TextLesson):
         import torch
 
         tokens = self.rows_of(batch["starts"], self.rows.length)
-        mask = block_mask(tokens, self.mark, causal=False, dtype=self.mask_dtype())
+        mask = block_mask(tokens, self.bos, causal=False, dtype=self.mask_dtype())
         hidden, wanted, read = self.hide(tokens)
         layers = {"full_attention": mask, "sliding_attention": mask}
         states = self.model.model(input_ids=read, attention_mask=layers).last_hidden_state
@@ -62,17 +54,13 @@ class MaskedLesson(TextLesson):
         """The places in each row that are to be guessed, the tokens there, and the rows as they are shown."""
         import torch
 
-        # A fixed number a row, so that shapes stay; marks are left alone, having the least chances.
+        # A fixed number a row, so that shapes stay; special tokens have the least chances, and are left alone.
         chances = torch.rand(tokens.shape, device=tokens.device)
-        is_mark = (tokens == self.mark) | (tokens == self.tokenizer.sep_token_id)
-        places = chances.masked_fill(is_mark, -1.0).topk(int(HIDDEN * tokens.shape[1]), dim=1).indices
+        is_special = (tokens == self.bos) | (tokens == self.tokenizer.sep_token_id)
+        places = chances.masked_fill(is_special, -1.0).topk(int(HIDDEN * tokens.shape[1]), dim=1).indices
         wanted = tokens.gather(1, places)
         fate = torch.rand(wanted.shape, device=tokens.device)
-        other = torch.randint(MARKS, len(self.tokenizer), wanted.shape, device=tokens.device)
+        other = torch.randint(SPECIAL, len(self.tokenizer), wanted.shape, device=tokens.device)
         shown = torch.where(fate < SHOWN_AS_MASK, self.tokenizer.mask_token_id, wanted)
         shown = torch.where(fate > 1 - SHOWN_AS_OTHER, other, shown)
         return places, wanted, tokens.scatter(1, places, shown)
-
-    def save(self, folder: Path, dtype: str) -> None:
-        """In the Hugging Face layout."""
-        save_model(self.model, self.tokenizer, folder, dtype)

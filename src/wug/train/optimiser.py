@@ -35,12 +35,12 @@ class Optimiser:
         matrix = {
             id(p) for name, p in named if p.ndim == 2 and id(p) not in embeddings and not name.startswith("lm_head")
         }
-        own = matrix if recipe.optimiser == "muon" else set()
+        orthogonal = matrix if recipe.optimiser == "muon" else set()
         self.rate = torch.zeros((), device=device)
         self._decay = recipe.weight_decay
-        self._stacks = _by_shape(p for _, p in named if id(p) in own)
+        self._stacks = _by_shape(p for _, p in named if id(p) in orthogonal)
         self._momenta = [torch.zeros(len(s), *s[0].shape, device=device) for s in self._stacks]
-        rest = [p for _, p in named if id(p) not in own]
+        rest = [p for _, p in named if id(p) not in orthogonal]
         groups = [
             {"params": [p for p in rest if id(p) in matrix], "weight_decay": recipe.weight_decay},
             {"params": [p for p in rest if id(p) not in matrix], "weight_decay": 0.0},
@@ -94,8 +94,8 @@ class Optimiser:
         if self.rate.device.type == "cuda":
             for group in self._adam.param_groups:
                 group["lr"] = self.rate
-        for mine, kept in zip(self._momenta, state["momenta"], strict=True):
-            mine.copy_(kept)
+        for momentum, stored in zip(self._momenta, state["momenta"], strict=True):
+            momentum.copy_(stored)
 
 
 def orthogonal(matrices: Any) -> Any:

@@ -12,9 +12,9 @@ from wug.train.lesson import Batch
 from wug.train.shape import Shape
 from wug.train.tokens import CLOSING, PADDING, UNKNOWN, word_tokenizer
 
-MARKS = (PADDING, CLOSING, UNKNOWN)
+SPECIAL = (PADDING, CLOSING, UNKNOWN)
 DISTANCES, FARTHEST = 128, 256
-"""Kinds of distance that attention tells apart, and the distance from which on all are alike.
+"""Kinds of distance that attention tells apart, and the distance beyond which all are alike.
 
 T5 has 32 and 128, which blurs distances beyond 8: too coarse for languages in which words are copied.
 """
@@ -28,7 +28,7 @@ class Seq2SeqLesson(TextToTextLesson):
     def __init__(self, examples: Examples, shape: Shape, *, batch: int, seed: int, device: str) -> None:
         from transformers import T5Config, T5ForConditionalGeneration
 
-        names = vocabulary_of(examples, MARKS)
+        names = vocabulary_of(examples, SPECIAL)
         self.tokenizer = word_tokenizer({name: number for number, name in enumerate(names)})
         config = T5Config(
             vocab_size=len(names),

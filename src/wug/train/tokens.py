@@ -10,21 +10,21 @@ OPENING, CLOSING, PADDING, UNKNOWN, MASK = "<s>", "</s>", "<pad>", "<unk>", "<ma
 
 
 def causal_tokenizer(units: Sequence[str], size: int) -> Any:
-    """A byte-level tokenizer of so many tokens, in which one mark opens and ends a text."""
+    """A byte-level tokenizer of so many tokens, in which one special token opens and ends a text."""
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(tokenizer_object=_byte_level(units, size, [END]), bos_token=END, eos_token=END)
 
 
 def masked_tokenizer(units: Sequence[str], size: int) -> Any:
-    """A byte-level tokenizer with the marks of masked models, which puts a text between two of them."""
+    """A byte-level tokenizer with the special tokens of masked models, which puts a text between two of them."""
     from tokenizers import processors
     from transformers import PreTrainedTokenizerFast
 
     backend = _byte_level(units, size, [OPENING, PADDING, CLOSING, UNKNOWN, MASK])
-    marks = [(OPENING, backend.token_to_id(OPENING)), (CLOSING, backend.token_to_id(CLOSING))]
+    special = [(OPENING, backend.token_to_id(OPENING)), (CLOSING, backend.token_to_id(CLOSING))]
     backend.post_processor = processors.TemplateProcessing(
-        single=f"{OPENING} $A {CLOSING}", pair=f"{OPENING} $A {CLOSING} $B {CLOSING}", special_tokens=marks
+        single=f"{OPENING} $A {CLOSING}", pair=f"{OPENING} $A {CLOSING} $B {CLOSING}", special_tokens=special
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,
@@ -34,7 +34,7 @@ def masked_tokenizer(units: Sequence[str], size: int) -> Any:
 
 
 def word_tokenizer(words: Mapping[str, int]) -> Any:
-    """A tokenizer of whole words between spaces, with an end mark behind a text."""
+    """A tokenizer of whole words between spaces, with an end token after a text."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -47,12 +47,12 @@ def word_tokenizer(words: Mapping[str, int]) -> Any:
 
 
 def encode_all(tokenizer: Any, texts: list[str]) -> Iterator[list[int]]:
-    """The numbers of each text, without marks."""
+    """The numbers of each text, without special tokens."""
     for encoding in tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False):
         yield encoding.ids
 
 
-def _byte_level(units: Sequence[str], size: int, marks: list[str]) -> Any:
+def _byte_level(units: Sequence[str], size: int, special: list[str]) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     backend = Tokenizer(models.BPE())
@@ -60,7 +60,7 @@ def _byte_level(units: Sequence[str], size: int, marks: list[str]) -> Any:
     backend.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=size,
-        special_tokens=marks,
+        special_tokens=special,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )

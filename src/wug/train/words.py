@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from wug.models._words import words_of
+from wug.models import words_of
 
 
-def frequent_words(texts: Iterable[str], mode: str, *, size: int, lowercase: bool, marks: Sequence[str]) -> list[str]:
-    """The marks, then the most frequent words, so many in all; words equally frequent in alphabetical order."""
+def frequent_words(texts: Iterable[str], mode: str, *, size: int, lowercase: bool, special: Sequence[str]) -> list[str]:
+    """The special tokens and the most frequent words, so many in all; equally frequent ones in alphabetical order."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(words_of(text.lower() if lowercase else text, mode))
-    for mark in marks:
-        counts.pop(mark, None)
+    for token in special:
+        counts.pop(token, None)
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [*marks, *(word for word, _ in ranked[: size - len(marks)])]
+    return [*special, *(word for word, _ in ranked[: size - len(special)])]
 
 
 def numbers(

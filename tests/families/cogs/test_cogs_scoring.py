@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from wug import stats
 from wug.errors import InputError
 from wug.families import cogs
-from wug.families.cogs._bleu import Lines, Words, bleu
-from wug.families.cogs._scoring import Scoring, write_per_line
+from wug.families.cogs.bleu import Lines, Words, bleu
 from wug.families.cogs.logical_form import errors, tokens
+from wug.families.cogs.scoring import Scoring, write_per_line
 from wug.stats import t_quantile
 from wug.types import Estimate, Notice, Outcome
 

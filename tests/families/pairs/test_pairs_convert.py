@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wug.errors import InputError, UnknownName
 from wug.families import pairs
 from wug.families.pairs import Pair, PairsSuite
-from wug.families.pairs._write import blimp, sentence_focused
+from wug.families.pairs.formats.write import blimp, sentence_focused
 
 SENTENCES = "pattern\tsent\tsent_alt\ncoord\tThe cat is tall .\tThe cat are tall .\ncoord\tCats nap .\tCats naps .\n"
 

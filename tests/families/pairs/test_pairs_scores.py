@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from wug.errors import InputError, UnknownName
 from wug.families import pairs
-from wug.families.pairs._pair import difference
+from wug.families.pairs.pair import difference
 from wug.types import Notice, Outcome, Request, Row, Scored, Token
 
 

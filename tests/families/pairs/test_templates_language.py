@@ -8,7 +8,7 @@ import pytest
 
 from wug.errors import FormulaError, InputError, UnknownName
 from wug.families.pairs import templates
-from wug.families.pairs.templates._language import Contrast, Feature, Slot, parse
+from wug.families.pairs.templates.language import Contrast, Feature, Slot, parse
 
 FRENCH = """
 language = "French"

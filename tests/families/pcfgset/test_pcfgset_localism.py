@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,11 +38,11 @@ class Replies:
         return [self.replies.get(source, answer) for source, answer in zip(sources, right, strict=True)]
 
 
-def suite(folder: Path, text: str = FILE) -> pcfgset.Localism:
+def suite(folder: Path, text: str = FILE) -> pcfgset.PcfgSuite[Any]:
     path = folder / "unrolled_test.tsv"
     path.write_text(text)
     (found,) = pcfgset.read(path, {})
-    assert isinstance(found, pcfgset.Localism)
+    assert isinstance(found, pcfgset.PcfgSuite)
     return found
 
 
@@ -151,7 +152,7 @@ def test_the_tree_of_answers_says_where_it_first_went_wrong(tmp_path: Path) -> N
 def test_the_tree_can_be_shown(tmp_path: Path) -> None:
     model = Replies({"echo A1 B2": "", "append , D4 C3": "C3"})
     detail = outcomes(suite(tmp_path).run(model))[1].detail
-    assert pcfgset.show(detail) == (
+    assert pcfgset.answer_tree(detail) == (
         "append → C3   ✗ right: D4 C3\n"
         "├─ echo → (nothing)   ✗ first wrong here, right: A1 B2 B2\n"
         "│  └─ A1 B2\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,11 +35,11 @@ def values(rows: Iterable[Row], check: str = "accuracy") -> list[object]:
     return [row.value for row in rows if isinstance(row, Outcome) and row.check == check]
 
 
-def suite(folder: Path, source: str, target: str, name: str = "test") -> pcfgset.Plain:
+def suite(folder: Path, source: str, target: str, name: str = "test") -> pcfgset.PcfgSuite[Any]:
     write(folder / f"{name}.src", source)
     write(folder / f"{name}.tgt", target)
     (found,) = pcfgset.read(folder, {})
-    assert isinstance(found, pcfgset.Plain)
+    assert isinstance(found, pcfgset.PcfgSuite)
     return found
 
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from reference import reference
 from wug.alignment import align
-from wug.families.syntaxgym._measure import Measured, Tally, measure
-from wug.families.syntaxgym._parts import Condition, Region
+from wug.families.syntaxgym.measures import Measured, Tally, measure
+from wug.families.syntaxgym.parts import Condition, Region
 from wug.types import Scored
 
 STARTS = ("<s>", "<BOUNDARY>")

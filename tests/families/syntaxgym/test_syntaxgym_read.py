@@ -16,6 +16,7 @@ from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
 from wug.families import syntaxgym
 from wug.families.syntaxgym import SyntaxGymSuite
+from wug.families.syntaxgym.formula import spoken_of
 from wug.types import Check, Suite
 
 
@@ -154,6 +155,14 @@ def test_meta_is_for_pages_and_the_comment_stays_in_the_file(suite: dict[str, An
     assert (meta["tags"], meta["author"], meta["metric"], meta["circuit"]) == (["x"], "A. Author", ["sum"], None)
     assert "reference" not in meta
     assert "secret" not in json.dumps(dict(meta))
+
+
+def test_meta_says_which_regions_and_conditions_a_formula_speaks_of(suite: dict[str, Any], tmp_path: Path) -> None:
+    suite["predictions"] = [{"type": "formula", "formula": "(verb;%match%) < (*;%mismatch%) + (verb;%match%)"}]
+    (formula,) = load(suite, tmp_path).meta["formulas"]
+    assert formula["regions"] == [[2, "match"], ["*", "mismatch"]]
+    old = {key: value for key, value in formula.items() if key != "regions"}
+    assert spoken_of(old, {1: "subject", 2: "verb"}) == spoken_of(formula, {}) == [(2, "match"), ("*", "mismatch")]
 
 
 def test_the_checksum_changes_with_sentences_and_predictions_but_not_with_their_writing(

@@ -69,9 +69,9 @@ class Corpus:
     @property
     def mark(self) -> str:
         """A checksum of the files."""
-        from wug.train.corpus import material_mark
+        from wug.train.corpus import corpus_checksum
 
-        return material_mark(self._given["texts"])
+        return corpus_checksum(self._given["texts"])
 
     @property
     def about(self) -> str:
@@ -79,14 +79,14 @@ class Corpus:
         names = ", ".join(path.name for path in self._given["texts"])
         return f"{names} ({self.mark}), {self._given['unit']}s in rows of {self._given['length']} tokens"
 
-    def rows(self, make: Callable[[], Any], mark: int) -> Rows:
+    def rows(self, make: Callable[[], Any], bos: int) -> Rows:
         """The rows of the text, whose numbers `make` gives where they are not kept already."""
         from wug.errors import InputError
-        from wug.train._prepared import kept_ids
         from wug.train.corpus import Rows, Stream
+        from wug.train.prepared import kept_ids
 
         given = self._given
-        stream = Stream.of(kept_ids(given["output"], make), mark)
+        stream = Stream.of(kept_ids(given["output"], make), bos)
         if len(stream.ids) <= given["length"] + 1:
             raise InputError(
                 f"{len(stream.ids):,} tokens of text are not enough for a row of {given['length']}: "
@@ -116,8 +116,8 @@ class Kind:
 
 def train_tokens(kind: Kind, given: Mapping[str, Any]) -> None:
     """Train a model that reads tokens, as the options want it."""
-    from wug.train._prepared import kept_tokenizer
     from wug.train.corpus import encode
+    from wug.train.prepared import kept_tokenizer
     from wug.train.shape import Shape
     from wug.train.tokens import encode_all
 
@@ -133,9 +133,9 @@ def train_tokens(kind: Kind, given: Mapping[str, Any]) -> None:
         return kind.tokenizer(corpus.units, given["vocab"])
 
     tokenizer = kept_tokenizer(given["output"], make)
-    mark = getattr(tokenizer, f"{kind.opening}_token_id")
+    bos = getattr(tokenizer, f"{kind.opening}_token_id")
     end = getattr(tokenizer, f"{kind.closing}_token_id") if kind.closing else None
-    rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), mark, end), mark)
+    rows = corpus.rows(lambda: encode(corpus.units, lambda texts: encode_all(tokenizer, texts), bos, end), bos)
     device = device_of(given)
-    lesson = kind.lesson(tokenizer, shape, rows=rows, device=device, lowered=lowered(given, device))
+    lesson = kind.lesson(tokenizer, shape, rows=rows, device=device, bfloat16=lowered(given, device))
     train(lesson, given, device, material, corpus.about)

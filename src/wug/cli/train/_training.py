@@ -14,9 +14,9 @@ from wug.cli.train import _options as options
 from wug.cli.train._epochs import judge_after, require_answerable
 
 if TYPE_CHECKING:
-    from wug.train.checkpoint import Standing
+    from wug.train.checkpoint import TrainingState
     from wug.train.lesson import Lesson
-    from wug.train.loop import Telling
+    from wug.train.loop import TrainingProgress
 
 SAY_EVERY = 10.0
 """Seconds between two lines about the training, where no bar can be drawn."""
@@ -28,7 +28,7 @@ def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[
     from wug.runs.opening import open_suites
     from wug.train.card import write_card
     from wug.train.checkpoint import Checkpoint
-    from wug.train.loop import Habits
+    from wug.train.loop import TrainingSettings
     from wug.train.loop import train as learn
 
     folder: Path = given["output"]
@@ -38,7 +38,7 @@ def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[
     checkpoint = Checkpoint(folder)
     checkpoint.begin(recipe, material)
     compiled = device.startswith("cuda") if given["compiled"] is None else given["compiled"]
-    habits = Habits(compiled, given["checkpoint_every"], keep_checkpoint=False, patience=given["patience"])
+    settings = TrainingSettings(compiled, given["checkpoint_every"], keep_checkpoint=False, patience=given["patience"])
     size = sum(p.numel() for p in lesson.model.parameters())
     common.say(
         f"training {size / 1e6:.1f}M parameters for {recipe.steps:,} steps "
@@ -46,12 +46,12 @@ def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[
     )
     judge = judge_after(lesson, suites, given, device) if suites else None
     with _teller() as tell:
-        standing = learn(lesson, recipe, folder, habits=habits, tell=tell, judge=judge)
+        state = learn(lesson, recipe, folder, settings=settings, report=tell, judge=judge)
     lesson.save(folder, given["dtype"])
     write_card(
         folder,
         recipe,
-        standing,
+        state,
         command=common.command_line(),
         about=card,
         parameters=size,
@@ -59,13 +59,13 @@ def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[
         version=__version__,
     )
     checkpoint.finish()
-    _report(folder, standing)
+    _report(folder, state)
 
 
 class _teller:  # noqa: N801
     """Tells how training goes: a bar in a terminal, else a line now and then."""
 
-    def __enter__(self) -> Callable[[Telling], None]:
+    def __enter__(self) -> Callable[[TrainingProgress], None]:
         self._bar: Any = None
         self._said = 0.0
         if sys.stderr.isatty() and not common.quiet():
@@ -80,19 +80,17 @@ class _teller:  # noqa: N801
         if self._bar is not None:
             self._bar.__exit__(None, None, None)
 
-    def _tell(self, telling: Telling) -> None:
-        left = time.strftime("%H:%M:%S", time.gmtime(telling.seconds_left))
-        text = f"loss {telling.loss:.4f} · {telling.rate:.1f} steps/s · {left} left"
+    def _tell(self, progress: TrainingProgress) -> None:
+        left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
+        text = f"loss {progress.loss:.4f} · {progress.rate:.1f} steps/s · {left} left"
         if self._bar is not None:
-            self._bar.update(self._task, completed=telling.step, total=telling.steps, description=text)
-        elif time.monotonic() - self._said > SAY_EVERY or telling.step == telling.steps:
+            self._bar.update(self._task, completed=progress.step, total=progress.steps, description=text)
+        elif time.monotonic() - self._said > SAY_EVERY or progress.step == progress.steps:
             self._said = time.monotonic()
-            common.say(f"step {telling.step:,} of {telling.steps:,} · {text}")
+            common.say(f"step {progress.step:,} of {progress.steps:,} · {text}")
 
 
-def _report(folder: Path, standing: Standing) -> None:
-    last = standing.losses[-50:]
-    printing.echo(
-        f"trained {folder}: {standing.step:,} steps, loss {sum(last) / len(last):.4f}, {standing.seconds:,.0f} s"
-    )
+def _report(folder: Path, state: TrainingState) -> None:
+    last = state.losses[-50:]
+    printing.echo(f"trained {folder}: {state.step:,} steps, loss {sum(last) / len(last):.4f}, {state.seconds:,.0f} s")
     common.say(f"wug run SUITE --model {folder} · the loss curve: {folder / 'training' / 'loss.tsv'}")

@@ -56,16 +56,16 @@ def command(**given: Any) -> None:
         names, _ = read_words(kept)
     else:
         common.say(f"choosing {given['vocab']:,} words")
-        marks = (END, UNKNOWN)
-        names = frequent_words(corpus.units, mode, size=given["vocab"], lowercase=lowercase, marks=marks)
+        special = (END, UNKNOWN)
+        names = frequent_words(corpus.units, mode, size=given["vocab"], lowercase=lowercase, special=special)
         write_words(kept, names)
-    mark = names.index(END)
+    bos = names.index(END)
 
     def make() -> Any:
-        return encode(corpus.units, lambda texts: numbers(texts, mode, names, UNKNOWN, lowercase=lowercase), mark)
+        return encode(corpus.units, lambda texts: numbers(texts, mode, names, UNKNOWN, lowercase=lowercase), bos)
 
-    rows = corpus.rows(make, mark)
+    rows = corpus.rows(make, bos)
     device = options.device_of(given)
     words = Words(names, mode, lowercase)
-    lesson = LSTMLesson(words, shape, mark=mark, rows=rows, device=device, lowered=options.lowered(given, device))
+    lesson = LSTMLesson(words, shape, bos=bos, rows=rows, device=device, bfloat16=options.lowered(given, device))
     train(lesson, given, device, material, corpus.about)

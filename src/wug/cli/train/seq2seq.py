@@ -54,13 +54,13 @@ def command(source: Path, network: str, **given: Any) -> None:
     shape = Shape(given["layers"], given["width"], given["heads"], given["inner"], given["dropout"])
     examples = read_examples(source)
     kind = "attention_lstm" if network == "lstm" else "seq2seq"
-    material = {"kind": kind, "examples": examples.mark, **{name: given[name] for name in names}}
+    material = {"kind": kind, "examples": examples.checksum, **{name: given[name] for name in names}}
     if not options.unfinished(given, material):
         return
     given["compiled"] = bool(given["compiled"])  # a recorded step is as fast, without minutes of compiling every shape
     device = options.device_of(given)
     lesson = _lesson(kind)(examples, shape, batch=given["batch"], seed=given["seed"], device=device)
-    about = f"{source.name} ({examples.mark}), {len(examples.sources):,} examples"
+    about = f"{source.name} ({examples.checksum}), {len(examples.sources):,} examples"
     train(lesson, given, device, material, about)
 
 

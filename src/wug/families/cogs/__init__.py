@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wug.errors import InputError, UnknownName
-from wug.families.cogs._gold import EDITIONS, Gold, looks_like_gold, problems, read_gold
-from wug.families.cogs._predictions import Predictions, read_predictions
-from wug.families.cogs._settings import OPTIONS, Settings, settings
-from wug.families.cogs._suite import CogsSuite, meta
-from wug.families.cogs._types import GENERALISATIONS, SECTIONS, Generalisation
+from wug.families.cogs.predictions import Predictions, read_predictions
+from wug.families.cogs.read import EDITIONS, Gold, looks_like_gold, problems, read_gold
+from wug.families.cogs.settings import OPTIONS, Settings, settings
+from wug.families.cogs.suite import CogsSuite, meta
+from wug.families.cogs.types import GENERALISATIONS, SECTIONS, Generalisation
 from wug.files import head as head_of
 from wug.types import Problem
 
 if TYPE_CHECKING:
-    from wug.families.cogs._scoring import Scoring
+    from wug.families.cogs.scoring import Scoring
 
 __all__ = [
     "EDITIONS",
@@ -105,7 +105,7 @@ def score(
 
     Every file is read before anything is judged, so that a fault in one leaves nothing half scored.
     """
-    from wug.families.cogs._scoring import Scoring, judge_predictions
+    from wug.families.cogs.scoring import Scoring, judge_predictions
 
     chosen = Settings(reference_compat, smatch, bleu, seed)
     against = read_gold(gold, dialect)
@@ -118,9 +118,9 @@ def score(
 
 def write_per_line(scoring: Scoring, path: Path) -> None:
     """Write all there is to say about each line: JSON Lines if the name ends in .jsonl, else a TSV file."""
-    from wug.families.cogs import _scoring
+    from wug.families.cogs.scoring import write_per_line as write
 
-    _scoring.write_per_line(scoring.per_line(), path)
+    write(scoring.per_line(), path)
 
 
 def _files(folder: Path) -> dict[str, Path]:

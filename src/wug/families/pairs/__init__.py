@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, SuiteError
-from wug.families.pairs import _check, _formats
-from wug.families.pairs._convert import convert
-from wug.families.pairs._marked import stem
-from wug.families.pairs._pair import Pair, Parsed, Target, place
-from wug.families.pairs._published import judge_columns, score_published
-from wug.families.pairs._running import Running, running
-from wug.families.pairs._settings import GIVEN, OPTIONS, Settings, settings
-from wug.families.pairs._suite import PairsSuite
-from wug.families.pairs._unigrams import fit
+from wug.families.pairs import formats, oddities
+from wug.families.pairs.conversion import convert
+from wug.families.pairs.formats.marked import stem
+from wug.families.pairs.pair import Pair, Parsed, Target, place
+from wug.families.pairs.published import judge_columns, score_published
+from wug.families.pairs.running_text import Running, running
+from wug.families.pairs.settings import GIVEN, OPTIONS, Settings, settings
+from wug.families.pairs.suite import PairsSuite
+from wug.families.pairs.unigrams import fit
 from wug.files import checksum
 from wug.types import Problem, Row, Suite
 
@@ -46,16 +46,16 @@ class Published:
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file or a folder has minimal pairs in it, in any of the known formats."""
-    return _formats.format_of(path, head) is not None
+    return formats.format_of(path, head) is not None
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     """The one suite of a file or a folder."""
     chosen = settings(options)
-    parsed = _formats.parse(path, options)
+    parsed = formats.parse(path, options)
     faults = [problem for problem in parsed.problems if problem.level == "error"]
     if faults:
-        raise SuiteError(_check.capped(faults), file=path)
+        raise SuiteError(oddities.capped(faults), file=path)
     if not parsed.pairs:
         raise InputError("there are no pairs in it", file=path)
     notices = _notices(parsed, chosen)
@@ -87,9 +87,9 @@ def read_published(path: Path, columns: Sequence[str] | None = None) -> Publishe
 def check(path: Path) -> list[Problem]:
     """Every fault and oddity of a file or a folder."""
     try:
-        parsed = _formats.parse(path, {})
+        parsed = formats.parse(path, {})
         misfit = running(path, parsed.pairs)
-        return [*_check.problems(parsed), *([misfit] if isinstance(misfit, Problem) else [])]
+        return [*oddities.problems(parsed), *([misfit] if isinstance(misfit, Problem) else [])]
     except SuiteError as error:
         return list(error.problems)
     except InputError as error:
@@ -144,7 +144,7 @@ def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
 
 
 def _checksum(pairs: Sequence[Pair]) -> str:
-    """In whatever order the pairs stand; only those of one name must keep theirs, which alone tells them apart."""
+    """The same for any order of the pairs, except among those of one name, which only their order tells apart."""
     return checksum(*(_line(pair) for pair in sorted(pairs, key=lambda pair: pair.item)))
 
 

@@ -8,39 +8,30 @@ from pathlib import Path
 from types import MappingProxyType
 
 from wug.errors import InputError, UnknownName
-from wug.families.pcfgset._ask import Answered
-from wug.families.pcfgset._layout import (
+from wug.families.pcfgset.layout import (
     SPLITS,
     find_tests,
     looks_like_sources,
     looks_like_targets,
     looks_unrolled,
 )
-from wug.families.pcfgset._lines import refuse
-from wug.families.pcfgset._localism import Localism, answered_steps, score_localism
-from wug.families.pcfgset._overgeneralisation import (
-    Overgeneralisation,
-    Profile,
-    answered_exceptions,
-    profile,
-    score_overgeneralisation,
-)
-from wug.families.pcfgset._plain import Plain, answered_plain, score_plain
-from wug.families.pcfgset._predictions import answers
-from wug.families.pcfgset._reading import problems_of, suite_of
-from wug.families.pcfgset._substitutivity import Substitutivity, answered_twins, score_substitutivity
-from wug.families.pcfgset._tree import show
+from wug.families.pcfgset.lines import refuse
+from wug.families.pcfgset.localism import answered_steps, score_localism
+from wug.families.pcfgset.overgeneralisation import answered_exceptions, profile, score_overgeneralisation
+from wug.families.pcfgset.plain import answered_plain, score_plain
+from wug.families.pcfgset.predictions import answers
+from wug.families.pcfgset.read import problems_of, suite_of
+from wug.families.pcfgset.substitutivity import answered_twins, score_substitutivity
+from wug.families.pcfgset.suite import Answered, PcfgSuite
+from wug.families.pcfgset.tree import answer_tree
 from wug.files import head as head_of
 from wug.types import Problem, Suite
 
 __all__ = [
     "OPTIONS",
     "Answered",
-    "Localism",
-    "Overgeneralisation",
-    "Plain",
-    "Profile",
-    "Substitutivity",
+    "PcfgSuite",
+    "answer_tree",
     "answered_exceptions",
     "answered_plain",
     "answered_steps",
@@ -54,7 +45,6 @@ __all__ = [
     "score_overgeneralisation",
     "score_plain",
     "score_substitutivity",
-    "show",
 ]
 
 OPTIONS: Mapping[str, str] = MappingProxyType({"split": "which files of a folder to take: test, dev or train"})

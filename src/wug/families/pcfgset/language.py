@@ -219,8 +219,8 @@ def exceptional(source: str, pair: str) -> str:
 
 def exceptions(source: str) -> list[str]:
     """The pairs of EXCEPTIONS that a source has, in the order of that table."""
-    there = set(pairs(source.split()))
-    return [pair for pair in EXCEPTIONS if pair in there]
+    found = set(pairs(source.split()))
+    return [pair for pair in EXCEPTIONS if pair in found]
 
 
 def draw(expression: Expression, labels: Sequence[str] | None = None) -> str:

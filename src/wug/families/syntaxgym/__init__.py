@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.syntaxgym._evaluated import EvaluatedSuite, read_evaluated, score_evaluated
-from wug.families.syntaxgym._files import COLUMNS, header, is_table, plain_name
-from wug.families.syntaxgym._options import OPTIONS, Choices, choices
-from wug.families.syntaxgym._read import inspect, read_suite
-from wug.families.syntaxgym._schema import schema
-from wug.families.syntaxgym._suite import SyntaxGymSuite
-from wug.families.syntaxgym._write import (
+from wug.families.syntaxgym.evaluated import EvaluatedSuite, read_evaluated, score_evaluated
+from wug.families.syntaxgym.files import COLUMNS, header, is_table, plain_name
+from wug.families.syntaxgym.json_schema import schema
+from wug.families.syntaxgym.options import OPTIONS, Choices, choices
+from wug.families.syntaxgym.read import inspect, read_suite
+from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.families.syntaxgym.write import (
     evaluated_json,
     json_text,
     left_out_of_csv,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from itertools import chain
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
@@ -12,9 +12,9 @@ from wug.files import user_path
 from wug.models import _asking
 from wug.models._asking import Written
 from wug.models._fingerprint import unchanged
+from wug.models._hardware import halving, pick_device
 from wug.models._settings import choice, whole
 from wug.models._spec import ModelSpec
-from wug.models._weights import pick_device
 from wug.models._words import Vocabulary
 from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, source_numbers
 from wug.models.lstm.folder import WEIGHTS, fingerprint
@@ -30,8 +30,6 @@ OPTIONS: Mapping[str, str] = {
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 GLANCE = 8
 """Words after which answers that have ended leave the batch: to look more often would keep a GPU waiting."""
-
-log = logging.getLogger("wug")
 
 
 class AttentionLSTMModel:
@@ -61,7 +59,7 @@ class AttentionLSTMModel:
         bounds = [_asking.longest_answer(len(row), self._bound) for row in rows]
         written: dict[int, Written] = {}
         for batch in _asking.batches([len(row) for row in rows], bounds, tokens=self._tokens):
-            written.update(zip(batch, self._halving([rows[n] for n in batch], bounds[batch[0]]), strict=True))
+            written.update(zip(batch, self._write([rows[n] for n in batch], bounds[batch[0]]), strict=True))
         names, unknown = self._vocabulary.names, self._vocabulary.unknown
         return [
             _asking.answer(
@@ -70,23 +68,18 @@ class AttentionLSTMModel:
             for n, row in enumerate(rows)
         ]
 
-    def _halving(self, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
-        """The answers to a batch; when memory runs out, of each half of it."""
-        import torch
+    def _write(self, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
+        """The answers to a batch; when memory runs out, to smaller ones."""
 
-        try:
-            return write_greedily(self._model, self._vocabulary, rows, bound)
-        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
-            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
-                raise
-            if len(rows) == 1:
-                raise ModelError(
-                    f"{self.id}: out of memory for a source of {len(rows[0]):,} words: "
-                    "take -M dtype=bfloat16, or another --device"
-                ) from error
-        half = len(rows) // 2
-        log.warning("memory ran out: going on with %s sources at a time", f"{half:,}")
-        return self._halving(rows[:half], bound) + self._halving(rows[half:], bound)
+        def write(low: int, high: int) -> list[Written]:
+            return write_greedily(self._model, self._vocabulary, rows[low:high], bound)
+
+        def single(row: int) -> str:
+            words = f"a source of {len(rows[row]):,} words"
+            return f"{words} in {self.id}: take -M dtype=bfloat16, or another --device"
+
+        parts = halving(write, 0, len(rows), shrink=lambda low, high: f"{high - low:,} sources", single=single)
+        return [*chain.from_iterable(parts)]
 
 
 def load(spec: ModelSpec) -> AttentionLSTMModel:
@@ -102,13 +95,13 @@ def load(spec: ModelSpec) -> AttentionLSTMModel:
         raise MissingExtra("an attention_lstm model", "hf") from None
     with unchanged(folder):
         model, vocabulary = load_attention_lstm(folder)
-        mark = fingerprint(folder / WEIGHTS, vocabulary.names)
+        identity = fingerprint(folder / WEIGHTS, vocabulary.names)
     device = pick_device(options.get("device"))
     try:
         model = model.to(device=torch.device(device), dtype=getattr(torch, dtype))
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {str(error).split(chr(10))[0]}") from error
-    return AttentionLSTMModel(f"attention_lstm/{folder.resolve().name}@{mark}", model, vocabulary, options)
+    return AttentionLSTMModel(f"attention_lstm/{folder.resolve().name}@{identity}", model, vocabulary, options)
 
 
 def write_greedily(model: Any, vocabulary: Vocabulary, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:

@@ -26,17 +26,17 @@ from wug.models.lstm.folder import (
 from wug.models.lstm.weights import read_safetensors, size
 
 MODEL_TYPE = "wug-attention-lstm"
-PAD, START, END, UNKNOWN = MARKS = ("<pad>", "<s>", "</s>", "<unk>")
+PAD, START, END, UNKNOWN = SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 """What every vocabulary has beside words: for filling up, the beginning and the end of an answer, other words."""
 
 
 def source_numbers(text: str, vocabulary: Vocabulary) -> list[int]:
-    """The words of a source by their numbers, and the end mark."""
+    """The words of a source by their numbers, and the end token."""
     return [*_numbers(text, vocabulary), vocabulary.index[END]]
 
 
 def target_numbers(text: str, vocabulary: Vocabulary) -> list[int]:
-    """The words of an answer by their numbers, between the start mark and the end mark."""
+    """The words of an answer by their numbers, between the start mark and the end token."""
     return [vocabulary.index[START], *_numbers(text, vocabulary), vocabulary.index[END]]
 
 
@@ -62,7 +62,7 @@ def save_attention_lstm(
         tensors = {name: value.to(getattr(torch, dtype)) for name, value in tensors.items()}
     if len(vocabulary) != shape.vocabulary:
         raise ModelError(f"{folder}: a model of {shape.vocabulary:,} words, and a vocabulary of {len(vocabulary):,}")
-    _require_marks(folder / VOCABULARY, vocabulary)
+    _require_special(folder / VOCABULARY, vocabulary)
     write_words(folder / VOCABULARY, vocabulary)
     write_tensors(folder / WEIGHTS, tensors)
     named = {"architectures": ["AttentionLSTM"], "model_type": MODEL_TYPE}
@@ -90,8 +90,8 @@ def load_attention_lstm(folder: Path) -> tuple[Any, Vocabulary]:
 
 
 def make_vocabulary(names: Sequence[str], *, file: Path | None = None) -> Vocabulary:
-    """Words with their numbers; the marks must be among them. `file` is for errors."""
-    _require_marks(file, names)
+    """Words with their numbers; the special tokens must be among them. `file` is for errors."""
+    _require_special(file, names)
     index = {name: number for number, name in enumerate(names)}
     return Vocabulary(names, index, index[UNKNOWN], index[END], lowercase=False)
 
@@ -101,9 +101,9 @@ def _numbers(text: str, vocabulary: Vocabulary) -> list[int]:
     return [vocabulary.index.get(word, unknown) for word in words_of(text, "spaces")]
 
 
-def _require_marks(file: Path | None, names: Sequence[str]) -> None:
-    if absent := [mark for mark in MARKS if mark not in names]:
-        raise InputError(f"has no {absent[0]}; an attention LSTM needs {' '.join(MARKS)}", file=file)
+def _require_special(file: Path | None, names: Sequence[str]) -> None:
+    if absent := [token for token in SPECIAL if token not in names]:
+        raise InputError(f"has no {absent[0]}; an attention LSTM needs {' '.join(SPECIAL)}", file=file)
 
 
 def _shape(path: Path, config: Mapping[str, Any]) -> AttentionShape:

@@ -152,10 +152,10 @@ def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
     if policy == "no":
         return None
     if policy in ("auto", "yes"):
-        mark: int | None = tokenizer.bos_token_id
-        if mark is None and policy == "yes":
+        bos: int | None = tokenizer.bos_token_id
+        if bos is None and policy == "yes":
             raise ModelError(f"{spec}: bos=yes, but the tokenizer has no start mark. Use bos=no, or name a token")
-        return mark
+        return bos
     index: int = tokenizer.convert_tokens_to_ids(policy)
     if index is None or (index == tokenizer.unk_token_id and policy != tokenizer.unk_token):
         raise ModelError(f"{spec}: bos={policy}: the tokenizer has no such token")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
+from wug.models._hardware import REMEDY, halving
 from wug.models._ragged import Ints, Ragged
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
 from wug.models.causal.tree import Batch, plan_plain, plan_trees
@@ -23,8 +24,6 @@ WIDTH = 128
 """Places in a row. Longer sequences are asked the plain way: the trial at load is good for this width."""
 SLICE = {"cpu": 1 << 25, "cuda": 1 << 30}
 """Logits normalised at a time: bounds the copies that normalising makes."""
-
-log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class Engine:
         import torch
 
         with torch.inference_mode():
-            columns = _joined(self._rows(batch, 0, len(batch.tokens)))
+            columns = _joined(self._rows(batch))
         values, openings, leaves = (None if column is None else self._fetch(column) for column in columns)
         if self.device.type != "cuda":
             return Asked(batch, values, openings, leaves, None)
@@ -101,21 +100,21 @@ class Engine:
     def collect(self, asked: Iterable[Asked], size: int) -> Floats:
         """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not asked."""
         answers = np.full(size, np.nan)
-        for one in asked:
-            if one.done is not None:
-                one.done.synchronize()
-            values = one.values.double().numpy()
-            if one.openings is not None:
-                openings, leaves = one.openings.double().numpy(), one.leaf_openings.double().numpy()
+        for under_way in asked:
+            if under_way.done is not None:
+                under_way.done.synchronize()
+            values = under_way.values.double().numpy()
+            if under_way.openings is not None:
+                openings, leaves = under_way.openings.double().numpy(), under_way.leaf_openings.double().numpy()
                 assert self._opens is not None
-                begins, starts = self._opens[one.batch.targets], self._text_starts(one.batch)
-                values = close_words(one.batch, begins, starts, values, openings, leaves)
+                begins, starts = self._opens[under_way.batch.targets], self._text_starts(under_way.batch)
+                values = close_words(under_way.batch, begins, starts, values, openings, leaves)
             if np.isnan(values).any():
                 raise ModelError(
                     f"{type(self.model).__name__} answers with values that are no numbers. In half precision that "
                     "is an overflow: use -M dtype=float32. Otherwise its weights are damaged"
                 )
-            answers[one.batch.where] = values
+            answers[under_way.batch.where] = values
         return answers
 
     def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
@@ -124,26 +123,17 @@ class Engine:
         answers = self.collect([self.ask(batch) for batch in self.plan(ragged)], len(ragged.flat))
         return [answers[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
 
-    def _rows(self, batch: Batch, low: int, high: int) -> list[tuple[Any, Any, Any]]:
-        """The answers of the rows `low:high`; when memory runs out, of each half of them."""
-        import torch
+    def _rows(self, batch: Batch) -> list[tuple[Any, Any, Any]]:
+        """The answers of all rows; when memory runs out, of fewer at a time."""
 
-        try:
-            return [self._compute(batch, low, high)]
-        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
-            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
-                raise
-            if high - low == 1:
-                raise ModelError(
-                    f"out of memory for {batch.width} tokens on {self.device}: take a smaller model, "
-                    "-M dtype=bfloat16, or another --device"
-                ) from error
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        half = (low + high) // 2
-        self.nodes = max(1, (half - low) * batch.width)
-        log.warning("memory ran out: going on with %d tokens at a time", self.nodes)
-        return self._rows(batch, low, half) + self._rows(batch, half, high)
+        def shrink(low: int, high: int) -> str:
+            self.nodes = max(1, (high - low) * batch.width)
+            return f"{self.nodes:,} tokens"
+
+        def single(_: int) -> str:
+            return f"{batch.width} tokens on {self.device}: {REMEDY}"
+
+        return halving(partial(self._compute, batch), 0, len(batch.tokens), shrink=shrink, single=single)
 
     def _compute(self, batch: Batch, low: int, high: int) -> tuple[Any, Any, Any]:
         import torch
@@ -242,7 +232,7 @@ def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
 def _takes(model: Any, name: str) -> bool:
     """Whether a model's forward pass has a parameter of this name, or takes any."""
     known = inspect.signature(model.forward).parameters
-    return name in known or any(one.kind is one.VAR_KEYWORD for one in known.values())
+    return name in known or any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
 
 
 def _affordable(device: Any, vocabulary: int) -> int:

@@ -1,4 +1,4 @@
-"""How far back the layers of a model look, and the lengths at which it changes its ways."""
+"""How far back the layers of a model look, and the lengths at which it computes differently."""
 
 from __future__ import annotations
 

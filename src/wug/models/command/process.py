@@ -142,8 +142,8 @@ def kill(process: subprocess.Popen[bytes], after: float = 0.0) -> int | None:
 def failure(arguments: Sequence[str], what: str, code: int | None, errors: str) -> ModelError:
     """The error that says what a program did, with its exit code and the end of its error output."""
     exit_code = "" if code is None else f" (exit code {code})"
-    said = f"\nIts error output ends:\n{errors}" if errors else ""
-    return ModelError(f"command: {' '.join(arguments)[:200]!r} {what}{exit_code}{said}")
+    ending = f"\nIts error output ends:\n{errors}" if errors else ""
+    return ModelError(f"command: {' '.join(arguments)[:200]!r} {what}{exit_code}{ending}")
 
 
 def tail(errors: IO[bytes]) -> str:

@@ -66,7 +66,7 @@ def read_next(found: Any) -> Next | None:
             text = choice.get("text")
             match more.get("top_logprobs"):
                 case [dict(first), *_]:
-                    likeliest = {name: found for name, one in first.items() if (found := _logprob(one)) is not None}
+                    likeliest = {name: found for name, value in first.items() if (found := _logprob(value)) is not None}
                 case _:
                     likeliest = {}
             return Next(text if isinstance(text, str) and text else token, logprob, likeliest)

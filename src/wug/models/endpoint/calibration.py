@@ -17,7 +17,7 @@ from typing import Any
 from wug.errors import InputError, ModelError
 from wug.models.endpoint.answers import Next, read_count, read_echo, read_next
 from wug.models.endpoint.client import Refusal
-from wug.models.endpoint.reading import Reading, begins_with_mark, own_by_text
+from wug.models.endpoint.reading import Reading, begins_with_bos, tokens_by_text
 from wug.models.endpoint.server import Server
 from wug.types import Scored
 
@@ -41,7 +41,7 @@ EXACT, ROUGH = 0.01, 0.25
 
 In bfloat16 logits of 16 and more are multiples of 1/8, so that two ways of computing one value differ by as much.
 """
-SEND_A_MARK = (
+SEND_A_BOS = (
     "llama-cpp-python gives each token its value after itself unless a start mark comes first: "
     "-M 'bos=<|endoftext|>', or what the model's mark is"
 )
@@ -84,7 +84,7 @@ class _Comparison:
 
     beginning: str
     next: Next
-    there: list[float | None]
+    echoed: list[float | None]
     """In the token's own place; two where the token may have a space before it, which not all servers show."""
     before: list[float | None]
     """In the place before."""
@@ -95,13 +95,13 @@ class _Comparison:
         return self.next.text[0].isalnum()
 
 
-def calibrate(server: Server, mark: str, *, exact: bool) -> Reading:
+def calibrate(server: Server, bos: str, *, exact: bool) -> Reading:
     """How the server's answers are read; ModelError where that cannot be found out with certainty.
 
-    `mark` is sent before every text. Not `exact` is for servers that compute in less than float32.
+    `bos`, a start token, is sent before every text. Servers that compute in less than float32 are not `exact`.
     """
     tolerance = EXACT if exact else ROUGH
-    reading = _find_shape(server, mark)
+    reading = _find_shape(server, bos)
     try:
         reading = replace(reading, shifted=_find_shift(server, reading, tolerance))
         scored = _require_steady(server, reading, tolerance)
@@ -116,15 +116,15 @@ def calibrate(server: Server, mark: str, *, exact: bool) -> Reading:
         raise ModelError(f"{server.client.address}: its answers cannot be used: {error.message}") from None
 
 
-def _find_shape(server: Server, mark: str) -> Reading:
+def _find_shape(server: Server, bos: str) -> Reading:
     """The way in which the server gives log-probabilities of a prompt, and what it does with start marks."""
     faults: list[str] = []
     for way in WAYS:
         settings = {**NEUTRAL, **way}
         try:
-            if mark:
-                return _with_mark(server, settings, mark)
-            return _without_mark(server, settings)
+            if bos:
+                return _with_bos(server, settings, bos)
+            return _without_bos(server, settings)
         except (InputError, Refusal) as error:
             if isinstance(error, Refusal) and error.status not in (400, 404, 405, 422, 501):
                 raise
@@ -137,40 +137,40 @@ def _find_shape(server: Server, mark: str) -> Reading:
     )
 
 
-def _without_mark(server: Server, settings: Mapping[str, Any]) -> Reading:
+def _without_bos(server: Server, settings: Mapping[str, Any]) -> Reading:
     echo = read_echo(server.ask(PROBE, settings, retries=2))
-    shown = begins_with_mark(PROBE, echo)
-    own = own_by_text(PROBE, echo, 1 if shown else 0)
+    shown = begins_with_bos(PROBE, echo)
+    tokens = tokens_by_text(PROBE, echo, 1 if shown else 0)
     # A list of all tokens of the prompt leaves none out.
-    hidden = (None if echo.may_continue else 0) if echo.counted is None else echo.counted - own.last
+    hidden = (None if echo.may_continue else 0) if echo.counted is None else echo.counted - tokens.last
     if hidden not in (None, 0, 1) or (hidden and shown):
-        raise InputError(f"it counts {echo.counted} tokens where it shows {own.last}")
+        raise InputError(f"it counts {echo.counted} tokens where it shows {tokens.last}")
     reading = Reading(settings, shown=shown, hidden=hidden)
-    if all(value is None for value in echo.logprobs[own.first : own.last]):
-        raise InputError(f"it has no log-probability for token {own.first + 2} of {len(echo.tokens)}")
+    if all(value is None for value in echo.logprobs[tokens.first : tokens.last]):
+        raise InputError(f"it has no log-probability for token {tokens.first + 2} of {len(echo.tokens)}")
     return reading
 
 
-def _with_mark(server: Server, settings: Mapping[str, Any], mark: str) -> Reading:
-    """What the server does with a start mark of the user's: it must be one token, and the only mark."""
-    echo = read_echo(server.ask(mark + PROBE, settings, retries=2))
-    shown = echo.tokens[:1] in ((mark,), (None,), ("",)) and echo.tokens[1:2] != (mark,)
+def _with_bos(server: Server, settings: Mapping[str, Any], bos: str) -> Reading:
+    """What the server does with a start token of the user's: it must be one token, and the only one."""
+    echo = read_echo(server.ask(bos + PROBE, settings, retries=2))
+    shown = echo.tokens[:1] in ((bos,), (None,), ("",)) and echo.tokens[1:2] != (bos,)
     try:
-        own = own_by_text(PROBE, echo, 1 if shown else 0)
+        tokens = tokens_by_text(PROBE, echo, 1 if shown else 0)
     except InputError:
         raise InputError(
-            f"it begins with the tokens {list(echo.tokens[:3])} where bos={mark} should be one token and alone"
+            f"it begins with the tokens {list(echo.tokens[:3])} where bos={bos} should be one token and alone"
         ) from None
-    hidden = None if echo.counted is None else echo.counted - own.last
-    bare = _without_mark(server, settings)
+    hidden = None if echo.counted is None else echo.counted - tokens.last
+    bare = _without_bos(server, settings)
     if bare.is_led or (shown and hidden):
-        raise InputError(f"it puts a start mark of its own before every text: leave out bos={mark}")
+        raise InputError(f"it puts a start mark of its own before every text: leave out bos={bos}")
     if not shown and (hidden != 1 or bare.hidden != 0):
         raise InputError(
-            f"it leaves bos={mark} out of its answers, and by its count of tokens ({echo.counted}, {own.last} of them "
-            "shown) the mark is not one token"
+            f"it leaves bos={bos} out of its answers, and by its count of tokens ({echo.counted}, {tokens.last} "
+            "of them shown) it is not one token"
         )
-    return Reading(settings, mark=mark, shown=shown, hidden=hidden)
+    return Reading(settings, bos=bos, shown=shown, hidden=hidden)
 
 
 def _find_shift(server: Server, reading: Reading, tolerance: float) -> bool:
@@ -181,15 +181,15 @@ def _find_shift(server: Server, reading: Reading, tolerance: float) -> bool:
             f"what its log-probabilities mean cannot be checked: after {len(BEGINNINGS)} beginnings it wrote "
             f"{len(found)} tokens with a log-probability that can be compared with those of a prompt"
         )
-    wrong = [one for one in found if not _any_close(one.there, one.next.logprob, tolerance)]
-    if not wrong or (all(one.is_doubtful for one in wrong) and 3 * len(wrong) <= len(found)):
+    wrong = [c for c in found if not _any_close(c.echoed, c.next.logprob, tolerance)]
+    if not wrong or (all(c.is_doubtful for c in wrong) and 3 * len(wrong) <= len(found)):
         return False
-    if all(_any_close(one.before, one.next.logprob, tolerance) for one in found):
+    if all(_any_close(c.before, c.next.logprob, tolerance) for c in found):
         return True
-    worst = max(wrong, key=lambda one: _distance(one.there[0], one.next.logprob))
-    given = "none" if worst.there[0] is None else f"{worst.there[0]:.3f}"
-    remedy = "" if reading.is_led else SEND_A_MARK
-    if _distance(worst.there[0], worst.next.logprob) < 2 * ROUGH:
+    worst = max(wrong, key=lambda c: _distance(c.echoed[0], c.next.logprob))
+    given = "none" if worst.echoed[0] is None else f"{worst.echoed[0]:.3f}"
+    remedy = "" if reading.is_led else SEND_A_BOS
+    if _distance(worst.echoed[0], worst.next.logprob) < 2 * ROUGH:
         remedy = _rough(tolerance)
     raise InputError(
         f"the log-probabilities that it gives for a prompt are not those of its tokens. After {worst.beginning!r} it "
@@ -201,7 +201,7 @@ def _find_shift(server: Server, reading: Reading, tolerance: float) -> bool:
 def _compare(server: Server, reading: Reading) -> list[_Comparison]:
     """What the server writes after each beginning, with the values of the same token in its echo."""
     try:
-        answers = server.ask_all([reading.mark + text for text in BEGINNINGS], [GREEDY] * len(BEGINNINGS), retries=2)
+        answers = server.ask_all([reading.bos + text for text in BEGINNINGS], [GREEDY] * len(BEGINNINGS), retries=2)
     except Refusal as error:
         raise InputError(
             f"what its log-probabilities mean cannot be checked, since it writes no token: {error}"
@@ -217,11 +217,11 @@ def _compare(server: Server, reading: Reading) -> list[_Comparison]:
     echoes = [read_echo(answer) for answer in _ask(server, reading, texts)]
     found: dict[str, _Comparison] = {}
     for (beginning, following, token), before, after in zip(trials, echoes[::2], echoes[1::2], strict=True):
-        own, longer = reading.own(beginning, before), reading.own(beginning + token, after)
-        if after.tokens[: longer.last - 1] == before.tokens[: own.last]:
-            one = found.setdefault(beginning, _Comparison(beginning, following, [], []))
-            one.there.append(after.logprobs[longer.last - 1])
-            one.before.append(after.logprobs[longer.last - 2])
+        tokens, longer = reading.tokens_of(beginning, before), reading.tokens_of(beginning + token, after)
+        if after.tokens[: longer.last - 1] == before.tokens[: tokens.last]:
+            comparison = found.setdefault(beginning, _Comparison(beginning, following, [], []))
+            comparison.echoed.append(after.logprobs[longer.last - 1])
+            comparison.before.append(after.logprobs[longer.last - 2])
     return list(found.values())
 
 
@@ -258,11 +258,11 @@ def _require_steady(server: Server, reading: Reading, tolerance: float) -> list[
 def _openings(server: Server, reading: Reading) -> Mapping[str, float] | None:
     """The log-probabilities of all first tokens, by name, or None where the server does not give them.
 
-    llama-cpp-python leaves out the first token's value even after a start mark, but names all tokens that could
-    follow the mark. Parts of characters share names, of which the last one wins: their values are out of order.
+    llama-cpp-python leaves out the first token's value even after a start token, but names all tokens that could
+    follow it. Parts of characters share names, of which the last one wins: their values are out of order.
     """
     try:
-        found = server.ask(reading.mark, {**GREEDY, "logprobs": EVERY}, retries=0)
+        found = server.ask(reading.bos, {**GREEDY, "logprobs": EVERY}, retries=0)
         following = read_next(found)
     except (ModelError, InputError):
         return None
@@ -278,7 +278,7 @@ def _openings(server: Server, reading: Reading) -> Mapping[str, float] | None:
 
 
 def _ask(server: Server, reading: Reading, texts: Sequence[str]) -> list[Any]:
-    return server.ask_all([reading.mark + text for text in texts], [reading.settings] * len(texts))
+    return server.ask_all([reading.bos + text for text in texts], [reading.settings] * len(texts))
 
 
 def _distance(left: float | None, right: float) -> float:

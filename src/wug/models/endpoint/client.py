@@ -175,7 +175,7 @@ class Client:
             else:
                 if reply.status < 300:
                     return self._read(reply.data)
-                trouble = f"status {reply.status}{self._said(reply.data)}"
+                trouble = f"status {reply.status}{self._reason(reply.data)}"
                 if reply.status not in BUSY:
                     raise self._refusal(reply)
                 wanted = _retry_after(reply.headers.get("retry-after"))
@@ -220,20 +220,20 @@ class Client:
         )
 
     def _refusal(self, reply: _Reply) -> Refusal:
-        status, said = reply.status, self._said(reply.data)
+        status, reason = reply.status, self._reason(reply.data)
         if status in (401, 403):
             key = "the key was refused" if self._key is not None else "it wants a key"
             remedy = "Put it in the environment variable OPENAI_API_KEY, or name the variable with -M key=VARIABLE"
-            return Refusal(f"{self.address}: {key}, status {status}{said}. {remedy}", status)
+            return Refusal(f"{self.address}: {key}, status {status}{reason}. {remedy}", status)
         if 300 <= status < 400:
             place = self._clean(reply.headers.get("location", "another address"))
             return Refusal(f"{self.address}: sends on to {place}. Use that address", status)
         if status in (404, 405):
             remedy = "Is this the address of an OpenAI-compatible server, up to /v1?"
-            return Refusal(f"{self.address}: status {status}{said}. {remedy}", status)
-        return Refusal(f"{self.address}: refuses the question, status {status}{said}", status)
+            return Refusal(f"{self.address}: status {status}{reason}. {remedy}", status)
+        return Refusal(f"{self.address}: refuses the question, status {status}{reason}", status)
 
-    def _said(self, data: bytes) -> str:
+    def _reason(self, data: bytes) -> str:
         """What a server says about an error, in one line, without the key."""
         text = data[:4000].decode("utf-8", errors="replace")
         with contextlib.suppress(ValueError, RecursionError):

@@ -14,7 +14,7 @@ from wug.types import Scored
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class TextTokens:
     """The tokens of an echo that are the text's own: those from `first` up to `last`."""
 
     spans: list[Span]
@@ -28,25 +28,25 @@ class Reading:
 
     settings: Mapping[str, Any]
     """How it is asked for the log-probabilities of a prompt."""
-    mark: str = ""
-    """The start mark that is sent before every text."""
+    bos: str = ""
+    """The start token that is sent before every text."""
     shown: bool = False
-    """Whether a start mark stands first among its tokens."""
+    """Whether a start token stands first among its tokens."""
     hidden: int | None = None
     """How many tokens before the text it leaves out; None where it does not say how many there are."""
     shifted: bool = False
     """Whether each value stands in the place before its token's."""
     unsaid: bool = False
-    """Whether it does not say how likely first tokens are, though a start mark comes before them."""
+    """Whether it does not say how likely first tokens are, though a start token comes before them."""
     openings: Mapping[str, float] | None = None
     """Log-probabilities of first tokens, where the server leaves them out of its answers, but has them."""
 
     @property
     def is_led(self) -> bool:
-        """Whether a start mark comes before every text."""
+        """Whether a start token comes before every text."""
         return self.shown or self.hidden == 1
 
-    def own(self, text: str, echo: Echo) -> Own:
+    def tokens_of(self, text: str, echo: Echo) -> TextTokens:
         """Which tokens are the text's, and where they stand; InputError where that is not certain."""
         first = 1 if self.shown else 0
         if self.hidden is not None and echo.counted is not None:
@@ -54,22 +54,24 @@ class Reading:
             if not 0 <= extra <= int(echo.may_continue):
                 raise InputError(f"it has {len(echo.tokens)} tokens where it counts {echo.counted}")
             return _ending(text, echo, first, extra)
-        return own_by_text(text, echo, first)
+        return tokens_by_text(text, echo, first)
 
     def scored(self, text: str, found: Any) -> Scored:
         """The text with its tokens' places and log-probabilities, of a server's answer to it."""
         echo = read_echo(found)
-        own = self.own(text, echo)
+        tokens = self.tokens_of(text, echo)
         values = (None, *echo.logprobs[:-1]) if self.shifted else echo.logprobs
-        logprobs = list(values[own.first : own.last])
+        logprobs = list(values[tokens.first : tokens.last])
         if not self.is_led and logprobs:
             logprobs[0] = None  # nothing comes before it
         elif not self.shown and logprobs and logprobs[0] is None and self.openings is not None:
-            logprobs[0] = self._opening(echo.tokens[own.first])
+            logprobs[0] = self._opening(echo.tokens[tokens.first])
         for place, value in enumerate(logprobs):
             if value is None and (place > 0 or self.shown):
-                raise InputError(f"it has no log-probability for token {own.first + place + 1} of {len(echo.tokens)}")
-        return Scored(text, tuple(a for a, _ in own.spans), tuple(b for _, b in own.spans), tuple(logprobs))
+                raise InputError(
+                    f"it has no log-probability for token {tokens.first + place + 1} of {len(echo.tokens)}"
+                )
+        return Scored(text, tuple(a for a, _ in tokens.spans), tuple(b for _, b in tokens.spans), tuple(logprobs))
 
     def _opening(self, token: str | None) -> float:
         value = None if token is None or self.openings is None else self.openings.get(token)
@@ -81,9 +83,9 @@ class Reading:
         return value
 
 
-def own_by_text(text: str, echo: Echo, first: int) -> Own:
+def tokens_by_text(text: str, echo: Echo, first: int) -> TextTokens:
     """The text's own tokens where the server does not count them: those that are the text to its last character."""
-    fits: list[Own] = []
+    fits: list[TextTokens] = []
     faults: list[InputError] = []
     for extra in (0, 1) if echo.may_continue else (0,):
         try:
@@ -106,8 +108,8 @@ def own_by_text(text: str, echo: Echo, first: int) -> Own:
     return fits[0] if echo.offsets[-1] - echo.offsets[first] < len(text) else fits[1]
 
 
-def begins_with_mark(text: str, echo: Echo) -> bool:
-    """Whether a start mark stands first: a token without log-probability that is no part of the text."""
+def begins_with_bos(text: str, echo: Echo) -> bool:
+    """Whether a start token stands first: a token without log-probability that is no part of the text."""
     if len(echo.tokens) < 2 or echo.logprobs[0] is not None:
         return False
     first, rest = echo.tokens[0], [token for token in echo.tokens[1:] if token is not None]
@@ -119,24 +121,24 @@ def begins_with_mark(text: str, echo: Echo) -> bool:
     if text.lstrip().startswith(first.strip()):
         return False
     try:
-        own_by_text(text, echo, 1)
+        tokens_by_text(text, echo, 1)
     except InputError:
         return False
     return True
 
 
-def _ending(text: str, echo: Echo, first: int, extra: int) -> Own:
+def _ending(text: str, echo: Echo, first: int, extra: int) -> TextTokens:
     """The tokens from `first` on without the last `extra`, as the text's own; InputError where they are not."""
     last = len(echo.tokens) - extra
     known = [token for token in echo.tokens[first:last] if token is not None]
     offsets = None if echo.offsets is None else echo.offsets[first:last]
     if len(known) == last - first:
-        return Own(places(text, known, offsets), first, last)
+        return TextTokens(places(text, known, offsets), first, last)
     found = suffix(text, known)
     if found is None:
         raise InputError("its first token has no text, and the others do not make up the end of the text")
     before = text[: found[0][0]] if found else text
-    return Own([(_start(text), max(_start(text), len(before.rstrip()))), *found], first, last)
+    return TextTokens([(_start(text), max(_start(text), len(before.rstrip()))), *found], first, last)
 
 
 def _start(text: str) -> int:

@@ -23,11 +23,11 @@ class EndpointScorer:
 
     def __init__(self, server: Server, spec: ModelSpec) -> None:
         self._server = server
-        mark = spec.options.get("bos", "")
+        bos = spec.options.get("bos", "")
         exact = spec.options.get("dtype", "float32").lower() in ("float32", "fp32", "f32", "float")
-        self._reading = calibrate(server, mark, exact=exact)
+        self._reading = calibrate(server, bos, exact=exact)
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
-        self.options = {"bos": mark or _leads(self._reading), **noted(spec)}
+        self.options = {"bos": bos or _leads(self._reading), **noted(spec)}
         if self._reading.unsaid:
             self.options["first_word"] = "unscored"
         self.chunk = 16 * server.threads
@@ -36,7 +36,7 @@ class EndpointScorer:
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order, in natural logarithms."""
         texts = list(dict.fromkeys(request.text for request in requests if request.text))
-        prompts = [self._reading.mark + text for text in texts]
+        prompts = [self._reading.bos + text for text in texts]
         answers = self._server.ask_all(prompts, [self._reading.settings] * len(texts))
         scored = {"": Scored("", (), (), ())}
         scored |= {text: self._read(text, answer) for text, answer in zip(texts, answers, strict=True)}

@@ -57,10 +57,10 @@ def find_model(client: Client, wanted: str | None, threads: int) -> Server:
         (wanted,) = known
     elif known and wanted not in known:
         raise ModelError(f"{client.address} has no model {wanted!r}.{suggestion(wanted, known)}")
-    said = {name: known.get(wanted, {}).get(name) for name in ("root", "parent", "meta")}
+    described = {name: known.get(wanted, {}).get(name) for name in ("root", "parent", "meta")}
     # A server that says nothing of the model behind the name is known by its address alone.
-    where = "" if any(said.values()) else str(client.address)
-    return Server(client, wanted, json.dumps([wanted, where, said], sort_keys=True), threads)
+    where = "" if any(described.values()) else str(client.address)
+    return Server(client, wanted, json.dumps([wanted, where, described], sort_keys=True), threads)
 
 
 def noted(spec: ModelSpec) -> dict[str, str]:

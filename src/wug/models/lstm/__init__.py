@@ -12,6 +12,7 @@ import numpy as np
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import user_path
 from wug.models._fingerprint import unchanged
+from wug.models._hardware import pick_device, ran_out
 from wug.models._ragged import Ints, Ragged
 from wug.models._settings import choice
 from wug.models._spec import ModelSpec
@@ -93,11 +94,13 @@ class WordLSTM:
         try:
             with torch.inference_mode():
                 found = self._carried(requests, words) if self.ordered else self._fresh(requests, words)
-        except torch.OutOfMemoryError as error:
+        except (RuntimeError, MemoryError) as error:
+            if not ran_out(error):
+                raise
             raise ModelError(f"{self._spec}: out of memory. Use another --device, or -M dtype=bfloat16") from error
         return [
-            answer(request, one, [None if math.isnan(value) else value for value in values.tolist()], self._vocabulary)
-            for request, one, values in zip(requests, words, found, strict=True)
+            answer(request, text, [None if math.isnan(value) else value for value in values.tolist()], self._vocabulary)
+            for request, text, values in zip(requests, words, found, strict=True)
         ]
 
     def _fresh(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
@@ -109,24 +112,24 @@ class WordLSTM:
             texts = Ragged.of([words[place].ids[: words[place].asked] for place in places])
             sequences = texts.led_by(self._end)
             values = np.delete(walk_tree(self._network, sequences), sequences.starts)
-            for place, own in zip(places, np.split(values, texts.starts[1:]), strict=True):
-                found[place] = own
+            for place, logprobs in zip(places, np.split(values, texts.starts[1:]), strict=True):
+                found[place] = logprobs
         return found
 
     def _carried(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
         turns = alternatives(requests)
         asked = [[_numbers(words[place].ids[: words[place].asked]) for place in turn] for turn in turns]
         if self._settings.state == "published":
-            found = [self._published(requests[turn[0]], own) for turn, own in zip(turns, asked, strict=True)]
+            found = [self._published(requests[turn[0]], texts) for turn, texts in zip(turns, asked, strict=True)]
             return walk_list(self._network, found, _numbers([]))
-        # The first of a turn is gone on from, the end mark after it.
+        # The text goes on from the first of a turn, with <eos> after it.
         read = [words[turn[0]] for turn in turns]
-        ids = [_numbers(one.ids if one.closed else [*one.ids, self._end]) for one in read]
-        found = [Passage(own, some, _numbers([])) for own, some in zip(ids, asked, strict=True)]
+        ids = [_numbers(text.ids if text.closed else [*text.ids, self._end]) for text in read]
+        found = [Passage(text, others, _numbers([])) for text, others in zip(ids, asked, strict=True)]
         return walk_list(self._network, found, _numbers([self._end]))
 
     def _published(self, request: Request, asked: Sequence[Ints]) -> Passage:
-        """What stands at a turn in the text that goes with a suite, word for word: no mark is added."""
+        """What stands at a turn in the text that goes with a suite, word for word: nothing is added."""
         turn = request.turn
         if turn is None or turn.line is None:
             raise ModelError(
@@ -159,7 +162,6 @@ def load(spec: ModelSpec) -> WordLSTM:
         import torch  # noqa: F401
     except ImportError:
         raise MissingExtra("an lstm model", "hf") from None
-    from wug.models._weights import pick_device
 
     with unchanged(path):
         return _loaded(spec, path, Settings(state, yes(options, "eos"), dtype), pick_device(options.get("device")))

@@ -90,10 +90,10 @@ def shape_of(path: Path, config: Mapping[str, Any]) -> Shape:
 def require_fit(folder: Path, shape: Shape, weights: Weights) -> None:
     """An error where weights are not what config.json says."""
     for name in ("kind", "layers", "width", "hidden", "projection", "tied"):
-        said, found = getattr(shape, name), getattr(weights, name)
-        if said != found:
+        declared, found = getattr(shape, name), getattr(weights, name)
+        if declared != found:
             raise ModelError(
-                f"{folder}: {CONFIG} says {name} {json.dumps(said)}, and {WEIGHTS} has {json.dumps(found)}. "
+                f"{folder}: {CONFIG} says {name} {json.dumps(declared)}, and {WEIGHTS} has {json.dumps(found)}. "
                 "They belong to different models"
             )
 

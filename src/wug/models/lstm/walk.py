@@ -79,8 +79,8 @@ class Passage:
 def walk_list(network: Network, passages: Sequence[Passage], opening: Ints) -> list[Floats]:
     """The log-probabilities of the words of each text that is asked, the state carried on from passage to passage.
 
-    Each text is read from where it parts with what is read on. `opening` is read before everything; without it the
-    very first word has no log-probability, but NaN.
+    Each text is read from where it departs from what the passage goes on with. `opening` is read before everything;
+    without it the very first word has no log-probability, but NaN.
     """
     asked = _Asked(network)
     last, state = network.read(opening, network.start())
@@ -88,7 +88,7 @@ def walk_list(network: Network, passages: Sequence[Passage], opening: Ints) -> l
     for passage in passages:
         led, state = network.read(passage.before, state)
         last = led[-1:] if len(led) else last
-        shared = min((_common(passage.read, own) for own in passage.asked), default=0)
+        shared = min((_common(passage.read, words) for words in passage.asked), default=0)
         head, parting = network.read(passage.read[:shared], state)
         rest = passage.read[shared:]
         tail, state = network.read(rest, parting)
@@ -97,10 +97,10 @@ def walk_list(network: Network, passages: Sequence[Passage], opening: Ints) -> l
         asked.add(head)
         skipped = 1 - len(last)
         for words in passage.asked:
-            own = words[shared:]
-            same = _common(rest, own) == len(own)
-            behind = asked.add(tail[: len(own)] if same else network.read(own, parting)[0])
-            rows = np.append(trunk + np.arange(len(last) + shared), behind + np.arange(len(own)))
+            ending = words[shared:]
+            same = _common(rest, ending) == len(ending)
+            behind = asked.add(tail[: len(ending)] if same else network.read(ending, parting)[0])
+            rows = np.append(trunk + np.arange(len(last) + shared), behind + np.arange(len(ending)))
             targets = words[skipped:]
             asked.ask(rows[: len(targets)], targets, bounds[-1] + np.arange(skipped, len(words)))
             bounds.append(bounds[-1] + len(words))
@@ -110,10 +110,10 @@ def walk_list(network: Network, passages: Sequence[Passage], opening: Ints) -> l
     return [values[low:high] for low, high in pairwise(bounds)]
 
 
-def _common(one: Ints, other: Ints) -> int:
+def _common(first: Ints, second: Ints) -> int:
     """How many words two texts share from their beginning."""
-    size = min(len(one), len(other))
-    apart = np.flatnonzero(one[:size] != other[:size])
+    size = min(len(first), len(second))
+    apart = np.flatnonzero(first[:size] != second[:size])
     return int(apart[0]) if len(apart) else size
 
 

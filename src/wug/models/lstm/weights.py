@@ -87,12 +87,12 @@ def load_weights(path: Path, kind: str | None = None) -> Weights:
     import torch
 
     if _is_safetensors(path):
-        tensors, said = read_safetensors(path), kind
+        tensors, declared = read_safetensors(path), kind
     else:
         pickled = read(path, WHOLE_MODULE, what="a word LSTM (model.RNNModel)")
-        said = _said(pickled)
+        declared = _declared_kind(pickled)
         tensors = {name: torch.from_numpy(array) for name, array in _named(pickled, pickled.root)}
-    return assembled(path, tensors, said)
+    return assembled(path, tensors, declared)
 
 
 def assembled(path: Path, tensors: Mapping[str, Any], kind: str | None = None) -> Weights:
@@ -142,7 +142,7 @@ def _is_safetensors(path: Path) -> bool:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path) from None
 
 
-def _said(pickled: Pickled) -> str | None:
+def _declared_kind(pickled: Pickled) -> str | None:
     """What a whole module says of its kind; a feature that would change its answers is refused."""
     root = pickled.root
     if not isinstance(root, Inert) or not isinstance(root.state, dict):
@@ -154,10 +154,10 @@ def _said(pickled: Pickled) -> str | None:
     ):
         if here:
             raise ModelError(f"{pickled.path}: {feature} is nothing that a word LSTM of this kind has")
-    said = rnn.get("mode") or root.state.get("rnn_type")
-    if said is not None and (not isinstance(said, str) or said not in GATES):
-        raise ModelError(f"{pickled.path}: layers of the kind {reprlib.repr(said)}; known: {', '.join(GATES)}")
-    return said
+    declared = rnn.get("mode") or root.state.get("rnn_type")
+    if declared is not None and (not isinstance(declared, str) or declared not in GATES):
+        raise ModelError(f"{pickled.path}: layers of the kind {reprlib.repr(declared)}; known: {', '.join(GATES)}")
+    return declared
 
 
 def _part(module: Inert, name: str) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _named(pickled: Pickled, value: Any, prefix: str = "", depth: int = 0) -> It
             yield from _named(pickled, part, f"{prefix}.{name}" if prefix else str(name), depth + 1)
 
 
-def _assembled(path: Path, tensors: Mapping[str, Any], said: str | None) -> Weights:
+def _assembled(path: Path, tensors: Mapping[str, Any], declared: str | None) -> Weights:
     rnn = {name.removeprefix("rnn."): value for name, value in tensors.items() if name.startswith("rnn.")}
     encoder = tensors["encoder.weight"]
     tied = "decoder.weight" not in tensors  # tied weights may be saved once
@@ -193,24 +193,24 @@ def _assembled(path: Path, tensors: Mapping[str, Any], said: str | None) -> Weig
     layers = sum(re.fullmatch(r"weight_ih_l\d+", name) is not None for name in rnn)
     if not layers or "weight_hh_l0" not in rnn:
         raise ModelError(f"{path}: no rnn.weight_ih_l0 and rnn.weight_hh_l0 beside encoder.weight: no word LSTM")
-    weights = Weights(_kind(path, rnn, said), layers, encoder, rnn, decoder, tensors.get("decoder.bias"), tied)
+    weights = Weights(_kind(path, rnn, declared), layers, encoder, rnn, decoder, tensors.get("decoder.bias"), tied)
     _check(path, weights)
     return weights
 
 
-def _kind(path: Path, rnn: Mapping[str, Any], said: str | None) -> str:
+def _kind(path: Path, rnn: Mapping[str, Any], declared: str | None) -> str:
     rows, hidden = rnn["weight_hh_l0"].shape[0], rnn.get("weight_hr_l0", rnn["weight_hh_l0"]).shape[-1]
     kinds = ["LSTM"] if "weight_hr_l0" in rnn else list(GATES)  # no other kind has projections
     fitting = [kind for kind in kinds if GATES[kind] * hidden == rows]
-    if said is None and len(fitting) == 1:
+    if declared is None and len(fitting) == 1:
         return fitting[0]
-    if said in fitting:
-        return str(said)
-    if said is None and fitting:
+    if declared in fitting:
+        return str(declared)
+    if declared is None and fitting:
         raise ModelError(
             f"{path}: weights alone do not say whether a simple RNN is {' or '.join(fitting)}. Give the whole module"
         )
-    what = f"layers of the kind {said}" if said else "layers of a known kind"
+    what = f"layers of the kind {declared}" if declared else "layers of a known kind"
     raise ModelError(f"{path}: rnn.weight_hh_l0 of {rows} × {hidden} does not fit {what}")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
+from wug.models._hardware import REMEDY, halving
 from wug.models._ragged import Ints, Ragged
 from wug.models.masked.masking import Asked, Batch, Plan, plan
 from wug.models.masked.prepack import prepack
@@ -83,35 +84,22 @@ class Engine:
             torch.set_num_threads(threads)  # threads that others start later take over the last number set
 
     def _range(self, planned: Plan, copies: Range) -> list[Answer]:
-        """The answers to some copies; when memory runs out, to each half of them."""
+        """The answers to some copies; when memory runs out, to fewer at a time."""
         import torch
 
-        first, last = copies
-        batch = planned.batch(first, last, self.pad)
-        try:
+        def compute(first: int, last: int) -> Answer:
+            batch = planned.batch(first, last, self.pad)
             with torch.inference_mode():
-                return [(batch.where, self._compute(batch))]
-        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
-            self._shrink(batch, error)
-        half = (first + last) // 2
-        return self._range(planned, (first, half)) + self._range(planned, (half, last))
+                return batch.where, self._compute(batch)
 
-    def _shrink(self, batch: Batch, error: RuntimeError) -> None:
-        """Fewer tokens at a time, if memory ran out and there is more than one copy to spread."""
-        import torch
+        def shrink(first: int, last: int) -> str:
+            self.nodes = (last - first) * int(planned.lengths[first])
+            return f"{self.nodes:,} tokens"
 
-        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
-            raise error
-        copies, width = batch.tokens.shape
-        if copies == 1:
-            raise ModelError(
-                f"out of memory for {width} tokens on {self.model.device}: take a smaller model, "
-                "-M dtype=bfloat16, or another --device"
-            ) from error
-        if self.model.device.type == "cuda":
-            torch.cuda.empty_cache()
-        self.nodes = copies // 2 * width
-        log.warning("memory ran out: going on with %d tokens at a time", self.nodes)
+        def single(copy: int) -> str:
+            return f"{planned.lengths[copy]} tokens on {self.model.device}: {REMEDY}"
+
+        return halving(compute, *copies, shrink=shrink, single=single)
 
     def _compute(self, batch: Batch) -> Any:
         import torch

@@ -23,17 +23,17 @@ class Frame:
     def of(cls, backend: Any) -> Frame:
         """As the tokenizer adds them."""
         encoded = backend.encode("a", add_special_tokens=True)
-        own = [place for place, special in enumerate(encoded.special_tokens_mask) if not special]
-        if not own:
+        text_tokens = [place for place, special in enumerate(encoded.special_tokens_mask) if not special]
+        if not text_tokens:
             return cls(tuple(encoded.ids), ())
-        return cls(tuple(encoded.ids[: own[0]]), tuple(encoded.ids[own[-1] + 1 :]))
+        return cls(tuple(encoded.ids[: text_tokens[0]]), tuple(encoded.ids[text_tokens[-1] + 1 :]))
 
     def around(self, texts: Ragged) -> Ragged:
         """The texts with the special tokens."""
         sides = np.stack([texts.starts, texts.starts + texts.lengths], axis=1)
         places = np.repeat(sides, [len(self.before), len(self.after)], axis=1).ravel()
-        marks = np.tile(np.array(self.before + self.after, dtype=np.int64), len(texts))
-        return Ragged(np.insert(texts.flat, places, marks), texts.lengths + len(self.before) + len(self.after))
+        special = np.tile(np.array(self.before + self.after, dtype=np.int64), len(texts))
+        return Ragged(np.insert(texts.flat, places, special), texts.lengths + len(self.before) + len(self.after))
 
 
 def word_ends(backend: Any, texts: Sequence[str], tokens: Tokenised) -> Ints:
@@ -44,7 +44,8 @@ def word_ends(backend: Any, texts: Sequence[str], tokens: Tokenised) -> Ints:
     """
     if _splits(backend):
         encoded = backend.encode_batch(list(texts), add_special_tokens=False)
-        words = flatten([[-1 if w is None else w for w in one.word_ids] for one in encoded], len(tokens.ids.flat))
+        numbers = ([-1 if w is None else w for w in encoding.word_ids] for encoding in encoded)
+        words = flatten(numbers, len(tokens.ids.flat))
     else:
         words = _by_white_space(texts, tokens)
     of_text = np.repeat(np.arange(len(texts)), tokens.ids.lengths)

@@ -50,7 +50,7 @@ class NgramModel:
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order, in natural logarithms."""
         words = [worded(request, self._vocabulary, end=self._eos) for request in requests]
-        texts = Ragged.of([one.ids[: one.asked] for one in words])
+        texts = Ragged.of([text.ids[: text.asked] for text in words])
         if self._start is None:
             values = backed_off(self._arpa, texts)
         else:
@@ -59,8 +59,8 @@ class NgramModel:
         nats: list[float | None] = [None if math.isnan(value) else value * math.log(10) for value in values.tolist()]
         bounds = [*texts.starts.tolist(), len(nats)]
         return [
-            answer(request, one, nats[low:high], self._vocabulary)
-            for request, one, low, high in zip(requests, words, bounds, bounds[1:], strict=False)
+            answer(request, text, nats[low:high], self._vocabulary)
+            for request, text, low, high in zip(requests, words, bounds, bounds[1:], strict=False)
         ]
 
 

@@ -330,8 +330,8 @@ def _astray(term: Term, index: str, wanted: str, known: bool, dialect: Dialect) 
     return _senseless("unbound", f"`{shown}` in `{whole}` is introduced by no noun and no verb")
 
 
-def _two_words(index: str, one: str, other: str, dialect: Dialect) -> Violation:
-    return _senseless("two-words", f"`{_name(index, dialect)}` is both {one!r} and {other!r}")
+def _two_words(index: str, first: str, second: str, dialect: Dialect) -> Violation:
+    return _senseless("two-words", f"`{_name(index, dialect)}` is both {first!r} and {second!r}")
 
 
 def _name(argument: str, dialect: Dialect) -> str:

@@ -28,7 +28,7 @@ ERRORS = {
 
 @dataclass(frozen=True, slots=True)
 class TermPair:
-    """A term of the gold form beside the one that the prediction has in its stead."""
+    """A term of the gold form beside the one that the prediction has in its place."""
 
     gold: str | None
     prediction: str | None
@@ -37,7 +37,7 @@ class TermPair:
 
 
 def difference(gold: str, prediction: str, dialect: Dialect) -> list[TermPair]:
-    """The terms of both forms side by side, in the gold form's order, those too many where they stand.
+    """The terms of both forms side by side, in the gold form's order, surplus ones where they stand.
 
     An ill-formed prediction is compared piece by piece as far as it has pieces.
     """
@@ -57,9 +57,9 @@ def errors(gold: str, prediction: str, dialect: Dialect) -> tuple[str, ...]:
     if len(ours) == len(theirs) and renaming(gold_form, form) is not None:
         return ("index",)
     pairs = _partners(ours, theirs, theirs)
-    found = {change for one, other in pairs.items() for change in _changes(ours[one], theirs[other])}
-    there = {"missing": len(pairs) < len(ours), "extra": len(pairs) < len(theirs)}
-    return tuple(kind for kind in ERRORS if kind in found or there.get(kind))
+    found = {change for place, partner in pairs.items() for change in _changes(ours[place], theirs[partner])}
+    unpaired = {"missing": len(pairs) < len(ours), "extra": len(pairs) < len(theirs)}
+    return tuple(kind for kind in ERRORS if kind in found or unpaired.get(kind))
 
 
 class _Piece(NamedTuple):
@@ -78,7 +78,7 @@ class _Piece(NamedTuple):
 
 
 def _readable(text: str, dialect: Dialect) -> LogicalForm | list[str]:
-    """The form, or the tokens of what is none."""
+    """The form, or the tokens of an ill-formed one."""
     words = tokens(text)
     try:
         return read(words, dialect)
@@ -177,41 +177,41 @@ def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequenc
     taken = set(pairs.values())
     open_theirs = [place for place in range(len(theirs)) if place not in taken]
     likely = sorted(
-        (-likeness, abs(one - other), one, other)
-        for one, other in product(open_ours, open_theirs)
-        if (likeness := _likeness(ours[one].features, theirs[other].features)) >= 0.5
+        (-likeness, abs(left - right), left, right)
+        for left, right in product(open_ours, open_theirs)
+        if (likeness := _likeness(ours[left].features, theirs[right].features)) >= 0.5
     )
-    for _, _, one, other in likely:
-        if one not in pairs and other not in taken:
-            pairs[one] = other
-            taken.add(other)
+    for _, _, left, right in likely:
+        if left not in pairs and right not in taken:
+            pairs[left] = right
+            taken.add(right)
     return pairs
 
 
-def _likeness(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> float:
+def _likeness(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> float:
     """The share of what two terms say that is the same: word, role, arguments; a like word tips the scale."""
-    if one is None or other is None or len(one) != len(other):
+    if first is None or second is None or len(first) != len(second):
         return 0.0
-    said = len(one) - (one[1] == other[1] == "")
-    same = sum(a == b for a, b in zip(one, other, strict=True)) - len(one) + said
-    return (same + 0.1 * (one[0] == other[0])) / said
+    features = len(first) - (first[1] == second[1] == "")
+    same = sum(a == b for a, b in zip(first, second, strict=True)) - len(first) + features
+    return (same + 0.1 * (first[0] == second[0])) / features
 
 
-def _changes(one: _Piece, other: _Piece) -> tuple[str, ...]:
+def _changes(first: _Piece, second: _Piece) -> tuple[str, ...]:
     """What differs between two terms that answer each other."""
-    if one.features is None or other.features is None or len(one.features) != len(other.features):
+    if first.features is None or second.features is None or len(first.features) != len(second.features):
         return ()
-    word, role, *arguments = one.features
-    other_word, other_role, *other_arguments = other.features
+    word, role, *arguments = first.features
+    other_word, other_role, *other_arguments = second.features
     differing = [(a, b) for a, b in zip(arguments, other_arguments, strict=True) if a != b]
     named = [a[:1].isupper() or b[:1].isupper() for a, b in differing]
     found = {
         "index": not all(named),
         "role": role != other_role,
         "name": word != other_word or any(named),
-        "definiteness": one.definite != other.definite,
+        "definiteness": first.definite != second.definite,
     }
-    return tuple(kind for kind, there in found.items() if there)
+    return tuple(kind for kind, present in found.items() if present)
 
 
 def _too_many(piece: _Piece, dialect: Dialect) -> TermPair:

@@ -22,30 +22,30 @@ Code: TypeAlias = list[tuple[str, tuple[tuple[bool, int], ...]]]
 """The terms of a part, with nothing in them that depends on the names of its indices."""
 
 
-def order_invariant(one: LogicalForm, other: LogicalForm) -> bool:
+def order_invariant(first: LogicalForm, second: LogicalForm) -> bool:
     """Whether the two have the same terms, each as often, before `;` and after it; LAMBDAs in the same order."""
-    if one.kind != other.kind or one.lambdas != other.lambdas or one.dialect != other.dialect:
+    if first.kind != second.kind or first.lambdas != second.lambdas or first.dialect != second.dialect:
         return False
-    if len(one.body) != len(other.body) or len(one.prefix) != len(other.prefix):
+    if len(first.body) != len(second.body) or len(first.prefix) != len(second.prefix):
         return False
-    if one.dialect == "variable_free":  # its indices are counted from the left, so they follow the order
-        return renaming(one, other) is not None
-    return sorted(one.body) == sorted(other.body) and sorted(one.prefix) == sorted(other.prefix)
+    if first.dialect == "variable_free":  # its indices are counted from the left, so they follow the order
+        return renaming(first, second) is not None
+    return sorted(first.body) == sorted(second.body) and sorted(first.prefix) == sorted(second.prefix)
 
 
-def equivalent(one: LogicalForm, other: LogicalForm) -> bool:
+def equivalent(first: LogicalForm, second: LogicalForm) -> bool:
     """Whether some one-to-one renaming of indices makes the two equal as sets of terms."""
-    return renaming(one, other) is not None
+    return renaming(first, second) is not None
 
 
-def renaming(one: LogicalForm, other: LogicalForm) -> dict[str, str] | None:
-    """Which index of `other` stands for which of `one`, if the two are equivalent."""
-    if one.kind != other.kind or one.lambdas != other.lambdas or one.dialect != other.dialect:
+def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
+    """Which index of `second` stands for which of `first`, if the two are equivalent."""
+    if first.kind != second.kind or first.lambdas != second.lambdas or first.dialect != second.dialect:
         return None
-    if (in_order := _names_in_order(one, other)) is not None:
+    if (in_order := _names_in_order(first, second)) is not None:
         return in_order
-    prefix, body = frozenset(one.prefix), frozenset(one.body)
-    other_prefix, other_body = frozenset(other.prefix), frozenset(other.body)
+    prefix, body = frozenset(first.prefix), frozenset(first.body)
+    other_prefix, other_body = frozenset(second.prefix), frozenset(second.body)
     if len(prefix) != len(other_prefix) or len(body) != len(other_body):
         return None
     looks, other_looks = _looks(prefix, body), _looks(other_prefix, other_body)
@@ -59,7 +59,7 @@ def renaming(one: LogicalForm, other: LogicalForm) -> dict[str, str] | None:
         names = dict(zip(other_order, order, strict=True))
     if _renamed(other_body, names) != body or _renamed(other_prefix, names) != prefix:
         return None
-    return {index: names[index] for index in indices((*other.prefix, *other.body))}
+    return {index: names[index] for index in indices((*second.prefix, *second.body))}
 
 
 def canonical(form: LogicalForm) -> LogicalForm:
@@ -88,12 +88,12 @@ def _size(index: str) -> tuple[int, str]:
     return len(digits), digits
 
 
-def _names_in_order(one: LogicalForm, other: LogicalForm) -> dict[str, str] | None:
+def _names_in_order(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
     """The renaming if the terms correspond one by one as they stand, as they mostly do."""
-    if len(one.prefix) != len(other.prefix) or len(one.body) != len(other.body):
+    if len(first.prefix) != len(second.prefix) or len(first.body) != len(second.body):
         return None
     names: dict[str, str] = {}
-    for terms, other_terms in ((one.prefix, other.prefix), (one.body, other.body)):
+    for terms, other_terms in ((first.prefix, second.prefix), (first.body, second.body)):
         for (predicate, arguments, definite), term in zip(terms, other_terms, strict=True):
             if predicate != term[0] or definite != term[2] or len(arguments) != len(term[1]):
                 return None
@@ -114,35 +114,35 @@ def _renamed(terms: Iterable[Term], names: Mapping[str, str]) -> set[tuple[str, 
 def _looks(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
     """For each index, the places where it stands, as one string."""
     around: defaultdict[str, list[str]] = defaultdict(list)
-    for terms, mark in ((prefix, ";"), (body, "/")):
+    for terms, separator in ((prefix, ";"), (body, "/")):
         for predicate, arguments, definite in terms:
             if definite:
                 predicate = f"*{predicate}"
             if len(arguments) == 2 and arguments[0].isdigit():  # most terms are of this shape
                 first, second = arguments
                 if second.isdigit():
-                    around[first].append(f"{predicate}{mark}1")
-                    around[second].append(f"{predicate}{mark}2")
+                    around[first].append(f"{predicate}{separator}1")
+                    around[second].append(f"{predicate}{separator}2")
                 else:
-                    around[first].append(f"{predicate}{mark}1{second}")
+                    around[first].append(f"{predicate}{separator}1{second}")
                 continue
             names = ",".join([a for a in arguments if not a.isdigit()])
             for place, argument in enumerate(arguments):
                 if argument.isdigit():
-                    around[argument].append(f"{predicate}{mark}{place}{names}")
+                    around[argument].append(f"{predicate}{separator}{place}{names}")
     return {index: "|".join(sorted(look)) for index, look in around.items()}
 
 
 def _canonical_order(prefix: Collection[Term], body: Collection[Term]) -> list[str]:
     """The indices in an order that does not depend on their names or on that of the terms."""
     around: Around = {}
-    for terms, mark in ((prefix, ";"), (body, "")):
+    for terms, separator in ((prefix, ";"), (body, "")):
         for predicate, arguments, definite in terms:
             pattern = ",".join("" if a.isdigit() else a for a in arguments)
             others = tuple(a for a in arguments if a.isdigit())
             for place, argument in enumerate(arguments):
                 if argument.isdigit():
-                    key = f"{mark}{'*' * definite}{predicate}/{place}/{pattern}"
+                    key = f"{separator}{'*' * definite}{predicate}/{place}/{pattern}"
                     around.setdefault(argument, []).append((key, others))
     return _Search(around).order(list(around), dict.fromkeys(around, 0))[1]
 

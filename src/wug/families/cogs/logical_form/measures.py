@@ -110,15 +110,15 @@ def bags(form: LogicalForm) -> tuple[Bag, ...]:
     )
 
 
-def overlap(one: Bag, other: Bag) -> int:
+def overlap(first: Bag, second: Bag) -> int:
     """The size of the multiset intersection; time grows with the product of the lengths."""
-    if one == other:
-        return len(one)
-    left = list(one)
-    for item in other:
+    if first == second:
+        return len(first)
+    left = list(first)
+    for item in second:
         if item in left:
             left.remove(item)
-    return len(one) - len(left)
+    return len(first) - len(left)
 
 
 _NOTHING: tuple[Bag, ...] = ([], [], [], [], [], [], (), ())

@@ -2,7 +2,7 @@
 
 Reading is one walk over the tokens and asks only for the shape `predicate ( argument , … )`, so that a form
 with a wrong role or a stray variable can still be taken apart and told what is wrong with it
-(`_logical_form_checks`); only text without that shape is refused.
+(`checks`); only text without that shape is refused.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def render_term(term: Term, dialect: Dialect = "cogs") -> str:
     predicate = term.predicate.replace(".", " . ")
     if not term.arguments:
         return star + predicate
-    mark = "x _ " if dialect in ("cogs", "slog") else ""
-    return f"{star}{predicate} ( {' , '.join(mark + a if a[0].isdigit() else a for a in term.arguments)} )"
+    variable = "x _ " if dialect in ("cogs", "slog") else ""
+    return f"{star}{predicate} ( {' , '.join(variable + a if a[0].isdigit() else a for a in term.arguments)} )"
 
 
 _TOKEN = re.compile(r"[^ \t\n\r\f\v]+")

@@ -34,8 +34,8 @@ def judge_as_reference(gold: str, prediction: str) -> ReferenceJudgement:
     if ours is None or theirs is None:
         counts = [0] * (3 * len(REFERENCE_FEATURES))
     else:
-        for one, other in zip(_items(ours), _items(theirs), strict=True):
-            counts += (len(one & other), len(other), len(one))
+        for first, second in zip(_items(ours), _items(theirs), strict=True):
+            counts += (len(first & second), len(second), len(first))
     distance = edit_distance()(gold.split(), prediction.split())
     alike = ours is not None and theirs is not None and _same_sets(ours, theirs)
     return ReferenceJudgement(gold == prediction, theirs is not None, alike, distance, tuple(counts))
@@ -88,10 +88,10 @@ def _plain(form: LogicalForm) -> LogicalForm:
     return LogicalForm(form.kind, prefix, body, form.lambdas)
 
 
-def _same_sets(one: LogicalForm, other: LogicalForm) -> bool:
-    if one.kind != other.kind or set(one.body) != set(other.body):
+def _same_sets(first: LogicalForm, second: LogicalForm) -> bool:
+    if first.kind != second.kind or set(first.body) != set(second.body):
         return False
-    return set(one.prefix) == set(other.prefix) and set(one.lambdas) == set(other.lambdas)
+    return set(first.prefix) == set(second.prefix) and set(first.lambdas) == set(second.lambdas)
 
 
 def _items(form: LogicalForm) -> tuple[set[object], set[object], set[object]]:

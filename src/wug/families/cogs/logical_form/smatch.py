@@ -55,7 +55,7 @@ def smatch(gold: LogicalForm, prediction: LogicalForm, seed: int = 0) -> Agreeme
         if score == game.limit:
             exact = True
             break
-    if not exact and len(game.one) <= DEEPEST:
+    if not exact and len(game.single) <= DEEPEST:
         score, exact = _Bound(game, score).search()
     return Agreement(2 * (game.always + score) / (len(ours) + len(theirs)), exact)
 
@@ -68,9 +68,9 @@ class _Game:
     """Terms that agree whatever the renaming is."""
     limit: int
     """No renaming earns more: terms that have a counterpart at all."""
-    one: Mapping[str, Counter[str]]
+    single: Mapping[str, Counter[str]]
     """What it earns that an index stands for another, by itself; every index of the prediction has an entry."""
-    two: Mapping[tuple[str, str], Counter[tuple[str, str]]]
+    paired: Mapping[tuple[str, str], Counter[tuple[str, str]]]
     """What it earns beside another such pair; both ways round."""
     places: Mapping[str, list[str]]
     """For each index of the prediction, those of the gold form that could earn anything."""
@@ -81,17 +81,17 @@ class _Game:
         """What `index` standing for `place` earns, given the others."""
         if place is None:
             return 0
-        beside = self.two.get((index, place))
-        earned = self.one[index][place]
+        beside = self.paired.get((index, place))
+        earned = self.single[index][place]
         return earned + sum(n for (v, u), n in beside.items() if names.get(v) == u) if beside else earned
 
     def score(self, names: Names) -> int:
         """What a renaming earns."""
-        alone = sum(self.one[v][u] for v, u in names.items())
-        paired = sum(
-            n for pair in names.items() for (v, u), n in self.two.get(pair, _NOTHING).items() if names.get(v) == u
+        alone = sum(self.single[v][u] for v, u in names.items())
+        together = sum(
+            n for pair in names.items() for (v, u), n in self.paired.get(pair, _NOTHING).items() if names.get(v) == u
         )
-        return alone + paired // 2
+        return alone + together // 2
 
 
 _NOTHING: Counter[tuple[str, str]] = Counter()
@@ -101,39 +101,39 @@ def _skeleton(form: LogicalForm) -> Skeleton:
     found: Skeleton = set()
     for before, terms in ((True, form.prefix), (False, form.body)):
         for predicate, arguments, definite in terms:
-            own = tuple(dict.fromkeys(a for a in arguments if a.isdigit()))
-            pattern = tuple(f"{own.index(a)}" if a.isdigit() else a for a in arguments)
-            found.add(((before, predicate, definite, pattern), own))
+            indices = tuple(dict.fromkeys(a for a in arguments if a.isdigit()))
+            pattern = tuple(f"{indices.index(a)}" if a.isdigit() else a for a in arguments)
+            found.add(((before, predicate, definite, pattern), indices))
     return found
 
 
 def _game(ours: Skeleton, theirs: Skeleton) -> _Game:
     counterparts: dict[Key, list[tuple[str, ...]]] = defaultdict(list)
-    for key, own in sorted(ours):
-        counterparts[key].append(own)
-    one: dict[str, Counter[str]] = {v: Counter() for _, own in sorted(theirs) for v in own}
-    two: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
-    places: dict[str, dict[str, None]] = {v: {} for v in one}
+    for key, indices in sorted(ours):
+        counterparts[key].append(indices)
+    single: dict[str, Counter[str]] = {v: Counter() for _, indices in sorted(theirs) for v in indices}
+    paired: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    places: dict[str, dict[str, None]] = {v: {} for v in single}
     keys: dict[Key, tuple[list[tuple[str, ...]], int]] = {}
     always = 0
-    for key, own in sorted(theirs):
-        if key not in counterparts or len(own) > 2:
+    for key, indices in sorted(theirs):
+        if key not in counterparts or len(indices) > 2:
             continue
-        if not own:
+        if not indices:
             always += 1
             continue
-        keys.setdefault(key, ([], len(counterparts[key])))[0].append(own)
+        keys.setdefault(key, ([], len(counterparts[key])))[0].append(indices)
         for other in counterparts[key]:
-            for v, u in zip(own, other, strict=True):
+            for v, u in zip(indices, other, strict=True):
                 places[v][u] = None
-            if len(own) == 1:
-                one[own[0]][other[0]] += 1
+            if len(indices) == 1:
+                single[indices[0]][other[0]] += 1
             else:
-                first, second = (own[0], other[0]), (own[1], other[1])
-                two[first][second] += 1
-                two[second][first] += 1
-    limit = sum(min(len(terms), there) for terms, there in keys.values())
-    return _Game(always, limit, one, two, {v: list(found) for v, found in places.items()}, keys)
+                first, second = (indices[0], other[0]), (indices[1], other[1])
+                paired[first][second] += 1
+                paired[second][first] += 1
+    limit = sum(min(len(terms), partners) for terms, partners in keys.values())
+    return _Game(always, limit, single, paired, {v: list(found) for v, found in places.items()}, keys)
 
 
 def _start(game: _Game, chance: random.Random | None) -> Names:
@@ -155,8 +155,8 @@ def _start(game: _Game, chance: random.Random | None) -> Names:
 
 def _kinship(game: _Game, index: str, place: str) -> int:
     """How much `index` standing for `place` could earn at all."""
-    beside = game.two.get((index, place), _NOTHING)
-    return game.one[index][place] + len({v for v, _ in beside})
+    beside = game.paired.get((index, place), _NOTHING)
+    return game.single[index][place] + len({v for v, _ in beside})
 
 
 def _climb(game: _Game, names: Names) -> Names:
@@ -198,8 +198,8 @@ def _alone(game: _Game, index: str, names: Names, without: str) -> int:
     place = names.get(index)
     if place is None:
         return 0
-    beside = game.two.get((index, place), _NOTHING)
-    return game.one[index][place] + sum(n for (v, u), n in beside.items() if v != without and names.get(v) == u)
+    beside = game.paired.get((index, place), _NOTHING)
+    return game.single[index][place] + sum(n for (v, u), n in beside.items() if v != without and names.get(v) == u)
 
 
 class _Bound:
@@ -211,10 +211,10 @@ class _Bound:
         depth = {index: number for number, index in enumerate(self.order)}
         self.open = [0] * (len(self.order) + 1)
         """What the terms that are not decided at a depth could still earn."""
-        for terms, there in game.keys.values():
-            decided = sorted(max(depth[index] for index in own) for own in terms)
+        for terms, partners in game.keys.values():
+            decided = sorted(max(depth[index] for index in indices) for indices in terms)
             for level in range(len(self.order) + 1):
-                self.open[level] += min(there, sum(at >= level for at in decided))
+                self.open[level] += min(partners, sum(at >= level for at in decided))
 
     def search(self) -> tuple[int, bool]:
         """The best score, and whether it is certain."""

@@ -114,7 +114,7 @@ class _Writing:
         return " ".join([*self.definite, body])
 
     def clause(self, clause: Clause) -> int:
-        """Write a clause; comes back with the index of its verb."""
+        """Write a clause, and return the index of its verb."""
         arguments: list[tuple[str, str]] = []
         event = -1
         for part in FRAMES[clause.frame]:
@@ -136,7 +136,7 @@ class _Writing:
         return event
 
     def phrase(self, phrase: Phrase) -> str:
-        """Write a phrase; comes back with what stands for it in a term, an index or a name."""
+        """Write a phrase, and return what stands for it in a term: an index or a name."""
         if phrase.article is None:
             self.word(phrase.word)
             return phrase.word
@@ -153,6 +153,6 @@ class _Writing:
         return f"x _ {place}"
 
     def word(self, word: str) -> int:
-        """Write a word; comes back with its index."""
+        """Write a word, and return its index."""
         self.words.append(word)
         return len(self.words) - 1

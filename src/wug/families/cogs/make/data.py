@@ -14,7 +14,7 @@ from wug.families.cogs.make.clauses import Line
 from wug.families.cogs.make.drawing import Drawing, Wish
 from wug.families.cogs.make.generalisations import EXPOSURES, TYPES, exposure, tested
 from wug.families.cogs.make.lexicon import Lexicon, Verb, Words, english
-from wug.files import write_text
+from wug.files import write_lines
 
 Files: TypeAlias = dict[str, list[Line]]
 """The lines of each file, by its name."""
@@ -60,12 +60,7 @@ def make(seed: int = 0, sizes: Sizes | None = None, lexicon: Lexicon | None = No
 
 def write(files: Files, folder: Path) -> list[Path]:
     """Write files into a folder, each whole or not at all, and say where they are."""
-    paths = []
-    for name, lines in files.items():
-        path = folder / name
-        write_text(path, "".join(f"{line}\n" for line in lines))
-        paths.append(path)
-    return paths
+    return write_lines(files, folder)
 
 
 @dataclass(slots=True)

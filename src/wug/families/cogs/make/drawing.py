@@ -1,4 +1,4 @@
-"""Drawing clauses at random, as often of each kind as the published training set has them."""
+"""Drawing clauses at random, each kind as often as in the published training set."""
 
 from __future__ import annotations
 

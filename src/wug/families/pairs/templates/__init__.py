@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wug.errors import InputError, UnknownName
-from wug.families.pairs.templates._generate import Example, examples
-from wug.families.pairs.templates._grammar import Grammar, Pattern, built_in, load
-from wug.families.pairs.templates._write import WordPair, Written, sentence_focused, word_focused, word_pair
+from wug.families.pairs.templates.files import WordPair, Written, sentence_focused, word_focused, word_pair
+from wug.families.pairs.templates.generation import Example, examples
+from wug.families.pairs.templates.grammar import Grammar, Pattern, built_in, load
 
 __all__ = [
     "Example",

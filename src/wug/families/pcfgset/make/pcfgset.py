@@ -15,7 +15,7 @@ from wug.families.pcfgset.make import exceptions, lengths, localism, pcfg, split
 from wug.families.pcfgset.make.grammar import Grammar
 from wug.families.pcfgset.make.pcfg import Sample
 from wug.families.pcfgset.make.table import Table
-from wug.files import read_lines, write_text
+from wug.files import read_lines, write_lines
 
 Files: TypeAlias = dict[str, list[str]]
 """The lines of each file, by its name."""
@@ -23,7 +23,7 @@ Files: TypeAlias = dict[str, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be made of what; the defaults make the published sizes."""
+    """What to make, and from what; the defaults make the published sizes."""
 
     seed: int = 0
     sizes: Mapping[str, int] = field(default_factory=lambda: pcfg.SPLITS)
@@ -55,12 +55,7 @@ def make(kind: str, plan: Plan) -> Files:
 
 def write(files: Files, folder: Path) -> list[Path]:
     """Write files into a folder, each whole or not at all, and say where they are."""
-    paths = []
-    for name, lines in files.items():
-        path = folder / name
-        write_text(path, "".join(f"{line}\n" for line in lines))
-        paths.append(path)
-    return paths
+    return write_lines(files, folder)
 
 
 def read_samples(path: Path) -> list[Sample]:
@@ -162,9 +157,9 @@ def _corpus(plan: Plan) -> dict[str, list[Sample]]:
     if not plan.base.is_dir():
         return empty | {"test": read_samples(plan.base)}
     for name in empty:
-        there = [path for path in (plan.base / f"{name}.src", plan.base / f"{name}.src.gz") if path.exists()]
-        if there:
-            empty[name] = read_samples(there[0])
+        files = [path for path in (plan.base / f"{name}.src", plan.base / f"{name}.src.gz") if path.exists()]
+        if files:
+            empty[name] = read_samples(files[0])
     if not any(empty.values()):
         raise InputError("no train.src, dev.src or test.src in this folder", file=plan.base)
     return empty

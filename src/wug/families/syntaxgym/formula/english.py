@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wug.families.syntaxgym.formula.tree import (
-    WHOLE,
-    Arithmetic,
-    Atom,
-    Call,
-    Comparison,
-    Logic,
-    Node,
-    Not,
-    Number,
-    Signed,
-    is_truth,
-)
+from wug.families.syntaxgym.formula import tree
+from wug.families.syntaxgym.formula.tree import WHOLE, Node, is_truth
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
 _AMOUNT = {
@@ -132,75 +121,75 @@ class _Reader:
 
     def truth(self, node: Node) -> str:
         match node:
-            case Logic():
+            case tree.Logic():
                 return self.joined(node)
-            case Not():
+            case tree.Not():
                 return self.denied(node.operand)
-            case Comparison() if is_truth(node.left):
+            case tree.Comparison() if is_truth(node.left):
                 joint = "exactly when" if node.operator != "!=" else "exactly when it is not the case that"
                 return f"{self.inner(node.left)} {joint} {self.inner(node.right)}"
-            case Comparison():
+            case tree.Comparison():
                 return str(self.clause(node))
             case _:
                 raise AssertionError("a number is no sentence")
 
-    def joined(self, node: Logic) -> str:
-        said: list[str] = []
+    def joined(self, node: tree.Logic) -> str:
+        clauses: list[str] = []
         before: _Clause | None = None
         for part in node.parts:
             clause = self.simple(part)
-            said.append(clause.after(before) if clause else self.inner(part))
+            clauses.append(clause.after(before) if clause else self.inner(part))
             before = clause
         word = "and" if node.operator == "&" else "or"
-        listed = f"{', '.join(said[:-1])}, {word} {said[-1]}"
+        listed = f"{', '.join(clauses[:-1])}, {word} {clauses[-1]}"
         return f"either {listed}" if word == "or" else listed
 
     def simple(self, node: Node) -> _Clause | None:
         """The clause of a plain comparison or of its denial."""
-        if isinstance(node, Comparison) and not is_truth(node.left):
+        if isinstance(node, tree.Comparison) and not is_truth(node.left):
             return self.clause(node)
-        if isinstance(node, Not) and isinstance(node.operand, Comparison) and not is_truth(node.operand.left):
+        if isinstance(node, tree.Not) and isinstance(node.operand, tree.Comparison) and not is_truth(node.operand.left):
             if node.operand.operator == "!=":
                 return self.clause(replace(node.operand, operator="=="))
             return self.clause(node.operand).denied()
         return None
 
     def denied(self, node: Node) -> str:
-        if clause := self.simple(Not(node)):
+        if clause := self.simple(tree.Not(node)):
             return str(clause)
         return f"it is not the case that {self.inner(node)}"
 
     def inner(self, node: Node) -> str:
         """A truth value inside another: bracketed where it is itself made of several."""
-        compound = isinstance(node, Logic) or (isinstance(node, Comparison) and is_truth(node.left))
+        compound = isinstance(node, tree.Logic) or (isinstance(node, tree.Comparison) and is_truth(node.left))
         return f"({self.truth(node)})" if compound else self.truth(node)
 
     # Comparisons
 
-    def clause(self, node: Comparison) -> _Clause:
+    def clause(self, node: tree.Comparison) -> _Clause:
         left, operator, right = _balanced(node)
-        if isinstance(right, Number):
+        if isinstance(right, tree.Number):
             return self.with_number(left, operator, right)
-        here, there = _place(left), _place(right)
-        if here and there:
-            return self.places(here, operator, there)
+        left_place, right_place = _place(left), _place(right)
+        if left_place and right_place:
+            return self.places(left_place, operator, right_place)
         rise, fall = _rise(left), _rise(right)
         if rise and fall:
             return self.rises(rise, operator, fall)
         return _Clause(self.number(left), "is", _RELATION[operator].format(self.number(right)))
 
-    def places(self, here: _Place, operator: str, there: _Place) -> _Clause:
+    def places(self, place: _Place, operator: str, other_place: _Place) -> _Clause:
         degree, link = _SURPRISING[operator]
-        verb = "are" if len(here.regions) > 1 else "is"
-        if here.regions == there.regions:
-            rest = f"{degree} in {here.condition} {link} in {there.condition}"
-            return _Clause(self.regions(here.regions, together=True), verb, rest, self.regions(here.regions))
-        other = self.regions(there.regions, together=True)
-        if here.condition == there.condition:
-            subject = f"in {here.condition}, {self.regions(here.regions, together=True)}"
+        verb = "are" if len(place.regions) > 1 else "is"
+        if place.regions == other_place.regions:
+            rest = f"{degree} in {place.condition} {link} in {other_place.condition}"
+            return _Clause(self.regions(place.regions, together=True), verb, rest, self.regions(place.regions))
+        other = self.regions(other_place.regions, together=True)
+        if place.condition == other_place.condition:
+            subject = f"in {place.condition}, {self.regions(place.regions, together=True)}"
             return _Clause(subject, verb, f"{degree} {link} {other}")
-        subject = f"{self.regions(here.regions, together=True)} in {here.condition}"
-        return _Clause(subject, verb, f"{degree} {link} {other} in {there.condition}")
+        subject = f"{self.regions(place.regions, together=True)} in {place.condition}"
+        return _Clause(subject, verb, f"{degree} {link} {other} in {other_place.condition}")
 
     def rises(self, rise: _Rise, operator: str, fall: _Rise) -> _Clause:
         much, link = _MUCH[operator]
@@ -211,7 +200,7 @@ class _Reader:
         pronoun = "its surprisal" if len(rise.regions) == 1 else "their surprisal"
         return _Clause(f"the surprisal of {topic}", "rises", f"{much} {step} {link} {other}", topic, pronoun)
 
-    def with_number(self, left: Node, operator: str, right: Number) -> _Clause:
+    def with_number(self, left: Node, operator: str, right: tree.Number) -> _Clause:
         number = _bits(right.value) if _is_surprisal(left) else _figure(right.value)
         amount = _AMOUNT[operator].format(number)
         rise = _rise(left)
@@ -220,7 +209,7 @@ class _Reader:
             verb = "are" if len(rise.regions) > 1 else "is"
             rest = f"{amount} more surprising in {rise.condition} than in {rise.other}"
             return _Clause(subject, verb, rest, self.regions(rise.regions))
-        if isinstance(left, Call) and left.function == "abs" and (gap := _rise(left.arguments[0])):
+        if isinstance(left, tree.Call) and left.function == "abs" and (gap := _rise(left.arguments[0])):
             topic = self.regions(gap.regions)
             rest = f"between {gap.condition} and {gap.other} by {amount}"
             pronoun = "its surprisal" if len(gap.regions) == 1 else "their surprisal"
@@ -239,13 +228,13 @@ class _Reader:
         if rise := _rise(node):
             return f"the rise in surprisal of {self.regions(rise.regions)} from {rise.other} to {rise.condition}"
         match node:
-            case Number():
+            case tree.Number():
                 return _figure(node.value)
-            case Signed():
+            case tree.Signed():
                 return f"minus {self.part(node.operand)}" if node.sign == "-" else self.number(node.operand)
-            case Call():
+            case tree.Call():
                 return self.call(node)
-            case Arithmetic():
+            case tree.Arithmetic():
                 if node.operator == "+":
                     return f"the sum of {_listed([self.part(term) for term in _terms(node)])}"
                 word = {"-": "minus", "*": "times", "/": "divided by"}[node.operator]
@@ -255,13 +244,13 @@ class _Reader:
 
     def part(self, node: Node) -> str:
         """A number inside another: bracketed where it is not one thing."""
-        return self.number(node) if isinstance(node, Number | Atom) else f"({self.number(node)})"
+        return self.number(node) if isinstance(node, tree.Number | tree.Atom) else f"({self.number(node)})"
 
-    def call(self, node: Call) -> str:
+    def call(self, node: tree.Call) -> str:
         if node.function == "round":
             value = self.part(node.arguments[0])
             places = node.arguments[1] if len(node.arguments) > 1 else None
-            if isinstance(places, Number) and places.value:
+            if isinstance(places, tree.Number) and places.value:
                 return f"{value} rounded to {_figure(places.value)} decimal place{'s' if places.value != 1 else ''}"
             return f"{value} rounded"
         return _FUNCTIONS[node.function].format(_listed([self.part(argument) for argument in node.arguments]))
@@ -284,21 +273,21 @@ class _Reader:
         return f"region {region} ({name})" if name else f"region {region}"
 
 
-def _balanced(node: Comparison) -> tuple[Node, str, Node]:
+def _balanced(node: tree.Comparison) -> tuple[Node, str, Node]:
     """The comparison with a number on the right, and a difference compared with 0 taken apart."""
     left, operator, right = node.left, node.operator, node.right
-    if isinstance(left, Number) and not isinstance(right, Number):
+    if isinstance(left, tree.Number) and not isinstance(right, tree.Number):
         left, operator, right = right, _FLIPPED[operator], left
-    zero = isinstance(right, Number) and right.value == 0
+    zero = isinstance(right, tree.Number) and right.value == 0
     # Not for `=`: its tolerance depends on the right side.
-    if zero and operator != "=" and isinstance(left, Arithmetic) and left.operator == "-":
+    if zero and operator != "=" and isinstance(left, tree.Arithmetic) and left.operator == "-":
         return left.left, operator, left.right
     return left, operator, right
 
 
 def _terms(node: Node) -> list[Node]:
     """The summands of a sum."""
-    if isinstance(node, Arithmetic) and node.operator == "+":
+    if isinstance(node, tree.Arithmetic) and node.operator == "+":
         return [*_terms(node.left), *_terms(node.right)]
     return [node]
 
@@ -306,7 +295,7 @@ def _terms(node: Node) -> list[Node]:
 def _place(node: Node) -> _Place | None:
     """What a region, or a sum of regions of one condition, stands for."""
     terms = _terms(node)
-    atoms = [term for term in terms if isinstance(term, Atom)]
+    atoms = [term for term in terms if isinstance(term, tree.Atom)]
     if len(atoms) != len(terms) or len({atom.condition for atom in atoms}) != 1:
         return None
     return _Place(tuple(atom.region for atom in atoms), atoms[0].condition)
@@ -314,24 +303,24 @@ def _place(node: Node) -> _Place | None:
 
 def _rise(node: Node) -> _Rise | None:
     """What a difference between two conditions of the same regions stands for."""
-    if not (isinstance(node, Arithmetic) and node.operator == "-"):
+    if not (isinstance(node, tree.Arithmetic) and node.operator == "-"):
         return None
-    here, there = _place(node.left), _place(node.right)
-    if not here or not there or here.regions != there.regions:
+    left_place, right_place = _place(node.left), _place(node.right)
+    if not left_place or not right_place or left_place.regions != right_place.regions:
         return None
-    return _Rise(here.regions, here.condition, there.condition)
+    return _Rise(left_place.regions, left_place.condition, right_place.condition)
 
 
 def _is_surprisal(node: Node) -> bool:
     """Whether a number is measured in bits: a sum or a share of surprisals is, a ratio of them is not."""
     match node:
-        case Atom():
+        case tree.Atom():
             return True
-        case Signed():
+        case tree.Signed():
             return _is_surprisal(node.operand)
-        case Call():
+        case tree.Call():
             return node.function not in ("sqrt", "log", "exp") and any(map(_is_surprisal, node.arguments))
-        case Arithmetic():
+        case tree.Arithmetic():
             left, right = _is_surprisal(node.left), _is_surprisal(node.right)
             if node.operator == "*":
                 return left != right

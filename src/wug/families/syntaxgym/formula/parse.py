@@ -9,18 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wug.errors import FormulaError, suggestion
-from wug.families.syntaxgym.formula.tree import (
-    Arithmetic,
-    Atom,
-    Call,
-    Comparison,
-    Logic,
-    Node,
-    Not,
-    Number,
-    Signed,
-    is_truth,
-)
+from wug.families.syntaxgym.formula import tree
+from wug.families.syntaxgym.formula.tree import Node, is_truth
 
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "abs": (1, 1),
@@ -109,7 +99,7 @@ def _token(source: str, place: int) -> _Token:
         value = float(number.group())
         if math.isinf(value):
             raise FormulaError("this number is too large", source, *number.span())
-        return _Token("number", *number.span(), Number(value, *number.span()))
+        return _Token("number", *number.span(), tree.Number(value, start=number.start(), end=number.end()))
     if word := _WORD.match(source, place):
         return _Token(_WORDS.get(word.group().lower(), "word"), *word.span(), word.group())
     if sign := _SIGN_TOKEN.match(source, place):
@@ -140,7 +130,9 @@ def _atom(source: str, place: int, region: re.Match[str]) -> _Token:
     first = region.start(1) + len(region.group(1)) - len(region.group(1).lstrip())
     known = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else name
     label = condition.group(1).strip()
-    return _Token("atom", place, end, Atom(known, label, place, end, (first, first + len(name)), columns))
+    named = (first, first + len(name))
+    atom = tree.Atom(known, label, start=place, end=end, region_columns=named, condition_columns=columns)
+    return _Token("atom", place, end, atom)
 
 
 class _Parser:
@@ -190,16 +182,15 @@ class _Parser:
         if operator.end - operator.start == 1 and self.peek().kind == kind and kind in ("&", "|"):
             raise self.fault(f"write {kind} once", self.peek())
         right = self.expression(_POWER[kind])
-        span = (left.start, right.end)
         if kind in ("&", "|"):
             return self.logic(left, operator, right)
         if kind in _COMPARISONS:
             self.comparable(left, operator, right)
             self.unchained()
-            return Comparison(kind, left, right, *span)
+            return tree.Comparison(kind, left, right, start=left.start, end=right.end)
         self.number(left, f"{kind} takes numbers")
         self.number(right, f"{kind} takes numbers")
-        return Arithmetic(kind, left, right, *span)
+        return tree.Arithmetic(kind, left, right, start=left.start, end=right.end)
 
     def logic(self, left: Node, operator: _Token, right: Node) -> Node:
         kind = operator.kind
@@ -210,14 +201,14 @@ class _Parser:
             raise self.fault("& and | are mixed here: say with brackets which belongs together", following)
         parts: tuple[Node, ...] = ()
         for side in (left, right):
-            parts += side.parts if isinstance(side, Logic) and side.operator == kind else (side,)
-        return Logic(kind, parts, left.start, right.end)
+            parts += side.parts if isinstance(side, tree.Logic) and side.operator == kind else (side,)
+        return tree.Logic(kind, parts, start=left.start, end=right.end)
 
     def comparable(self, left: Node, operator: _Token, right: Node) -> None:
         if is_truth(left) == is_truth(right) and (not is_truth(left) or operator.kind in ("=", "==", "!=")):
             return
-        odd = left if is_truth(left) else right
-        raise self.fault(f"{operator.kind} compares numbers, and this is true or false", odd)
+        wrong = left if is_truth(left) else right
+        raise self.fault(f"{operator.kind} compares numbers, and this is true or false", wrong)
 
     def unchained(self) -> None:
         following = self.peek()
@@ -234,16 +225,16 @@ class _Parser:
         return node
 
     def operand(self, token: _Token) -> Node:
-        if isinstance(token.value, Number | Atom):
+        if isinstance(token.value, tree.Number | tree.Atom):
             return token.value
         if token.kind in ("-", "+"):
             inner = self.expression(_SIGN)
             self.number(inner, f"{token.kind} takes a number")
-            return Signed(token.kind, inner, token.start, inner.end)
+            return tree.Signed(token.kind, inner, start=token.start, end=inner.end)
         if token.kind in ("~", "not"):
             inner = self.expression(_SIGN if token.kind == "~" else _NOT)
             self.truth(inner, f"{token.kind} denies a comparison (in brackets)")
-            return Not(inner, token.start, inner.end)
+            return tree.Not(inner, start=token.start, end=inner.end)
         if token.kind in _CLOSES:
             return self.closed(token, lambda: self.expression(0))
         if token.kind == "word":
@@ -302,10 +293,10 @@ class _Parser:
             )
         if word == "round" and len(arguments) == 2:
             self.places(arguments[1])
-        return Call(word, tuple(arguments), name.start, end)
+        return tree.Call(word, tuple(arguments), start=name.start, end=end)
 
     def places(self, node: Node) -> None:
-        if not (isinstance(node, Number) and node.value.is_integer() and node.value <= 15):
+        if not (isinstance(node, tree.Number) and node.value.is_integer() and node.value <= 15):
             raise self.fault("the second value of round is a number of decimal places, 0 to 15", node)
 
     def number(self, node: Node, why: str) -> None:

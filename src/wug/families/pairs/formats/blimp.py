@@ -1,0 +1,69 @@
+"""BLiMP: one JSON object a pair, a file for each paradigm, or the folder of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wug.families.pairs.formats.tables import Record, groups_of, read_table, text_of
+from wug.families.pairs.pair import GroupPool, Pair, Parsed, Target
+from wug.types import Problem
+
+GOOD, BAD = "sentence_good", "sentence_bad"
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether the first line is an object with a good and a bad sentence."""
+    line = head.lstrip().split("\n", 1)[0]
+    if not line.startswith("{"):
+        return False
+    try:
+        return {GOOD, BAD} <= set(json.loads(line))
+    except (ValueError, RecursionError):
+        return False
+
+
+def parse(path: Path, extra: tuple[str, ...] = ()) -> Parsed:
+    """The pairs of a BLiMP file; the keys in `extra` are groups as well."""
+    table = read_table(path)
+    problems = list(table.problems)
+    pairs: list[Pair] = []
+    pool, blind = GroupPool(), 0
+    for number, record in enumerate(table.records, 1):
+        good, bad = text_of(record, GOOD, problems), text_of(record, BAD, problems)
+        if good is None or bad is None:
+            continue
+        found = groups_of(record.fields, extra)
+        # One paradigm of the published set has "syntax/semantics" where the others have "syntax_semantics".
+        if "field" in found:
+            found["field"] = found["field"].replace("/", "_")
+        blind += record.fields.get("one_prefix_method") is False
+        target = _target(record, good, bad, problems)
+        pairs.append(Pair(_item(record.fields, number), good.strip(), bad.strip(), pool.of(found), target))
+    return Parsed("blimp", pairs, problems, blind)
+
+
+def _target(record: Record, good: str, bad: str, problems: list[Problem]) -> Target | None:
+    """The critical word of the one-prefix method, where the pair has one."""
+    fields = record.fields
+    if fields.get("one_prefix_method") is not True or "one_prefix_prefix" not in fields:
+        return None
+    prefix, ours, theirs = (
+        str(fields.get(f"one_prefix_{name}", "")).strip() for name in ("prefix", "word_good", "word_bad")
+    )
+    start = len(prefix) + 1 if prefix else 0
+    good, bad = good.strip(), bad.strip()
+    if not (good.startswith(f"{prefix} {ours}".lstrip()) and bad.startswith(f"{prefix} {theirs}".lstrip())):
+        message = f"one_prefix_prefix points elsewhere: {prefix!r} with {ours!r} and {theirs!r} begin no sentence here"
+        problems.append(Problem("warning", record.place, message))
+        return None
+    return Target(start, start + len(ours), start + len(theirs)) if ours and theirs and ours != theirs else None
+
+
+def _item(fields: Mapping[str, Any], number: int) -> str:
+    if "item" in fields:
+        return str(fields["item"])
+    name = str(fields.get("pairID", number))
+    return f"{fields['UID']}/{name}" if "UID" in fields else name

@@ -1,0 +1,191 @@
+"""Tables of text as they come: tab- or comma-separated with a header, or one JSON object a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError, suggestion
+from wug.files import read_text, shortened, table_text
+from wug.types import Problem
+
+GROUPS: Mapping[str, str] = {
+    "pattern": "pattern",
+    "condition": "condition",
+    "contrast": "contrast",
+    "type": "type",
+    "n_attr": "attractors",
+    "attractors": "attractors",
+    "correct_number": "number",
+    "number": "number",
+    "field": "field",
+    "linguistics_term": "term",
+    "term": "term",
+    "UID": "paradigm",
+    "paradigm": "paradigm",
+}
+"""Columns that results are broken down by wherever they are found, and what the group is called then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row of a table."""
+
+    place: str
+    """Such as `line 12`."""
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose rows all have the fields of its header; rows that do not are problems."""
+
+    header: tuple[str, ...]
+    records: list[Record]
+    problems: list[Problem]
+
+
+def header_of(head: str) -> tuple[str, ...]:
+    """The column names in the first line of a file; empty for JSON or nothing."""
+    line = table_text(head).lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+    if not line.strip() or line.lstrip()[0] in "{[":
+        return ()
+    try:
+        return tuple(name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line))))
+    except (csv.Error, StopIteration):
+        return ()
+
+
+def read_table(path: Path) -> Table:
+    """A CSV, TSV or JSONL file as a table; the separator is read off the header."""
+    text = table_text(read_text(path)).replace("\r\n", "\n")
+    if not text.strip():
+        raise InputError("the file is empty", file=path)
+    if text.lstrip().startswith("{"):
+        return _json_lines(text)
+    lines = text.lstrip("\n")
+    return _separated(path, lines, len(text) - len(lines))
+
+
+def need(header: tuple[str, ...], columns: tuple[str, ...]) -> list[Problem]:
+    """An error for each column that a header lacks."""
+    return [
+        Problem("error", "header", f"column {name!r} is missing.{suggestion(name, header)}")
+        for name in columns
+        if name not in header
+    ]
+
+
+def groups_of(fields: Mapping[str, Any], extra: tuple[str, ...] = ()) -> dict[str, str]:
+    """What a row can be grouped by: the columns that `GROUPS` knows, and those in `extra`."""
+    found = {GROUPS[name]: _plain(fields[name]) for name in GROUPS if name in fields}
+    return found | {name: _plain(fields[name]) for name in extra if name in fields}
+
+
+def text_of(record: Record, column: str, problems: list[Problem]) -> str | None:
+    """A field that must have text in it; where it has none, a problem and None."""
+    value = record.fields.get(column)
+    if isinstance(value, str) and value.strip():
+        return value
+    what = "is missing" if value is None else "is empty" if value == "" or isinstance(value, str) else "is not text"
+    problems.append(Problem("error", record.place, f"{column} {what}"))
+    return None
+
+
+def count_of(record: Record, column: str, problems: list[Problem]) -> int | None:
+    """A field that must have a whole number in it; where it has none, a problem and None."""
+    value = str(record.fields.get(column, "")).strip()
+    if value.isdecimal() and len(value) < 10:
+        return int(value)
+    problems.append(Problem("error", record.place, f"{column} is {shortened(value, 60)!r}, not a whole number"))
+    return None
+
+
+def _separated(path: Path, text: str, skipped: int) -> Table:
+    # csv counts lines itself, since a quoted field may hold several; strict, so that a stray quote is told.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text.split("\n", 1)[0]), strict=True)
+    records: list[Record] = []
+    problems: list[Problem] = []
+    header: tuple[str, ...] = ()
+    try:
+        header = tuple(name.strip() for name in next(reader))
+        problems += _repeated(header)
+        for row in reader:
+            place = f"line {reader.line_num + skipped}"
+            if not any(field.strip() for field in row):
+                continue
+            if len(row) == len(header):
+                records.append(Record(place, dict(zip(header, row, strict=True))))
+            else:
+                message = f"{len(row)} field{'s' * (len(row) != 1)} where the header has {len(header)}"
+                problems.append(Problem("error", place, message))
+    except csv.Error as error:
+        raise InputError(
+            f"{error}. A field that begins with a quotation mark must be quoted as a whole, with the marks inside "
+            'it doubled: "She said ""hello"" ."',
+            file=path,
+            place=f"line {reader.line_num + skipped}",
+        ) from None
+    return Table(header, records, problems)
+
+
+def _json_lines(text: str) -> Table:
+    records: list[Record] = []
+    problems: list[Problem] = []
+    header: dict[str, None] = {}
+    for number, value, fault in _json_values(text):
+        if fault is not None:
+            problems.append(Problem("error", f"line {number}", fault))
+        elif isinstance(value, dict) and (unwritable := _unwritable(value)):
+            message = f"{unwritable!r} has half of a surrogate pair, which is no character"
+            problems.append(Problem("error", f"line {number}", message))
+        elif isinstance(value, dict):
+            header.update(dict.fromkeys(value))
+            records.append(Record(f"line {number}", value))
+        else:
+            problems.append(Problem("error", f"line {number}", f"not a JSON object but {_kind(value)}"))
+    return Table(tuple(header), records, problems)
+
+
+def _json_values(text: str) -> Iterator[tuple[int, Any, str | None]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line), None
+            except ValueError as error:
+                yield number, None, f"not JSON ({error})"
+            except RecursionError:
+                yield number, None, "JSON that is nested too deeply"
+
+
+def _unwritable(fields: Mapping[str, Any]) -> str | None:
+    """A name or a text that no file can hold: JSON can spell half a character."""
+    texts = (text for field in fields.items() for text in field if isinstance(text, str))
+    return next((shortened(text, 60) for text in texts if _SURROGATE.search(text)), None)
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _delimiter(line: str) -> str:
+    """Tab wherever there is one; else the comma, or the semicolon of some spreadsheets."""
+    return "\t" if "\t" in line else ";" if ";" in line and "," not in line else ","
+
+
+def _repeated(header: tuple[str, ...]) -> list[Problem]:
+    twice = sorted({name for name in header if header.count(name) > 1})
+    return [Problem("error", "header", f"column {name!r} is there twice") for name in twice]
+
+
+def _plain(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else "" if value is None else json.dumps(value)
+
+
+def _kind(value: Any) -> str:
+    return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")

@@ -1,0 +1,216 @@
+"""The suite: asks a model about both sentences of every pair, and compares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from wug.families.pairs.measures import Measure, measure, word_logprobs
+from wug.families.pairs.pair import Pair, Target, same
+from wug.families.pairs.settings import GIVEN, Settings
+from wug.families.sampling import spread
+from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class PairsSuite:
+    """Minimal pairs and how they are scored."""
+
+    name: str
+    pairs: Sequence[Pair]
+    settings: Settings
+    format: str
+    notices: tuple[str, ...]
+    """What is odd about the pairs."""
+    checksum: str
+    limit: int | None = None
+    """How many of the file's pairs these are, where they are not all."""
+    lines: tuple[str, ...] = ()
+    """The text beside the file, in which each pair has its line; empty where there is none."""
+    kind: str = "pairs"
+    needs: Literal["scorer"] = "scorer"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every scoring option, for the signature."""
+        limited = {} if self.limit is None else {"limit": str(self.limit)}
+        return {**self.settings.signature, **limited}
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """What is judged."""
+        return (Check("accuracy", meaning=_description(self.settings)),)
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show beside the rows."""
+        return {"format": self.format, "pairs": len(self.pairs)}
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def sample(self, items: int) -> PairsSuite:
+        """The same suite with only so many of its pairs, spread evenly over it."""
+        return self if items >= len(self.pairs) else replace(self, pairs=spread(self.pairs, items), limit=items)
+
+    def requests(self) -> Sequence[Request]:
+        """Both sentences of each pair, in the order of the file."""
+        return [request for number in range(len(self.pairs)) for request in self._ask(number)]
+
+    def run(self, model: Scorer) -> Iterator[Row]:
+        """One outcome for each pair, then what the reader should know about them."""
+        seen = _Seen()
+        step = max(1, model.chunk // 2)
+        for first in range(0, len(self.pairs), step):
+            numbers = range(first, min(first + step, len(self.pairs)))
+            answers = iter(model.score([request for number in numbers for request in self._ask(number)]))
+            for pair in self.pairs[first : first + step]:
+                if self._asked(pair):
+                    yield self._judge(pair, next(answers), next(answers), seen)
+                else:
+                    yield _without_place(pair, seen)
+        yield from (Notice(text) for text in (*self.notices, *seen.notices(self.settings)))
+
+    def _asked(self, pair: Pair) -> bool:
+        return self.settings.target == "sentence" or pair.target is not None
+
+    def _ask(self, number: int) -> tuple[Request, ...]:
+        """What is asked about the pair of that number: nothing, or both sentences, at one place of the running text."""
+        pair = self.pairs[number]
+        if not self._asked(pair):
+            return ()
+        good, bad = self._spans(pair) if self.settings.mask_target else (None, None)
+        turn = self._turn(number) if self.settings.target == "word" else None
+        return Request(pair.good, good, turn), Request(pair.bad, bad, turn)
+
+    def _turn(self, number: int) -> Turn:
+        line = self.pairs[number].line
+        if line is None:
+            return Turn(number)
+        last = self.pairs[number - 1].line if number else None
+        return Turn(number, self.lines[line], self.lines[0 if last is None else last + 1 : line])
+
+    def _spans(self, pair: Pair) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+        if self.settings.target == "sentence":
+            return None, None
+        match pair.target:
+            case Target(start, good_end, bad_end):
+                return (start, good_end), (start, bad_end)
+        return None, None
+
+    def _judge(self, pair: Pair, good: Scored, bad: Scored, seen: _Seen) -> Outcome:
+        spans = self._spans(pair)
+        ours, theirs = measure(good, spans[0], self.settings), measure(bad, spans[1], self.settings)
+        why = _why_not(ours, theirs, self.settings)
+        seen.add(pair, ours, theirs, judged=why is None)
+        if why is not None:
+            return _unjudged(pair, why)
+        detail: dict[str, Any] = {
+            "good": pair.good,
+            "bad": pair.bad,
+            "logprob_good": ours.logprob,
+            "logprob_bad": theirs.logprob,
+        }
+        if self.settings.normalise != "none" or self.settings.unigrams is not None:
+            detail |= {"score_good": ours.score, "score_bad": theirs.score}
+        if self.settings.word_probs:
+            detail |= {"words_good": word_logprobs(good), "words_bad": word_logprobs(bad)}
+        return Outcome(pair.item, "accuracy", ours.score > theirs.score, pair.groups, detail)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was odd about the scores, counted."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, pair: Pair, ours: Measure, theirs: Measure, *, judged: bool) -> None:
+        """Count what is odd about the scores of a pair."""
+        self.counts["pairs"] += 1
+        identical = pair.good == pair.bad
+        self.counts["identical"] += identical
+        self.counts["ties"] += judged and ours.score == theirs.score and not identical
+        self.counts["missing"] += ours.missing + theirs.missing
+        self.counts["with missing"] += ours.missing > 0
+        self.counts["with missing"] += theirs.missing > 0
+        self.counts["unknown"] += ours.unknown + theirs.unknown
+        self.counts["with unknown"] += ours.unknown + theirs.unknown > 0
+        self.counts["several"] += max(ours.tokens, theirs.tokens) > 1
+        self.counts["none"] += min(ours.tokens, theirs.tokens) == 0
+        self.counts["mute"] += 0 < ours.tokens == ours.missing or 0 < theirs.tokens == theirs.missing
+        self.counts["not listed"] += ours.not_listed + theirs.not_listed
+
+    def notices(self, settings: Settings) -> Iterator[str]:
+        """What the reader should know."""
+        count = self.counts
+        what = "targets" if settings.target == "word" else "sentences"
+        if count["identical"]:
+            yield f"{_pairs(count['identical'])} of identical sentences, counted as failures"
+        if count["ties"]:
+            yield f"{_pairs(count['ties'])} tied, counted as failures"
+        if count["missing"]:
+            tokens, where = _many(count["missing"], "token"), _many(count["with missing"], what.rstrip("s"))
+            yield f"{tokens} without a log-probability in {where}, counted as 0"
+        if count["mute"]:
+            yield f"{_pairs(count['mute'])} not judged: the model gives no log-probability at all for one of the {what}"
+        if count["unknown"]:
+            words, where = _many(count["unknown"], "word"), _pairs(count["with unknown"])
+            yield f"{words} that the model does not know, in the {what} of {where}"
+        if count["not listed"]:
+            yield f"{_many(count['not listed'], 'word')} that the unigram model does not have"
+        if settings.target == "word":
+            yield from self._word_notices(settings)
+
+    def _word_notices(self, settings: Settings) -> Iterator[str]:
+        count = self.counts
+        if count["placeless"]:
+            yield f"{_pairs(count['placeless'])} not judged: they differ in more than one place"
+        if count["none"]:
+            yield f"{_pairs(count['none'])} not judged: no token begins in a target"
+        if count["several"]:
+            done = "left out" if settings.single_piece_only else "their log-probabilities are added up"
+            yield f"{_pairs(count['several'])} of {count['pairs']} with a target of several tokens; {done}"
+
+
+def _without_place(pair: Pair, seen: _Seen) -> Outcome:
+    """The outcome of a pair that has no target word: a failure where it is a sentence against itself."""
+    if same(pair):
+        seen.counts["identical"] += 1
+        detail = {"good": pair.good, "bad": pair.bad}
+        return Outcome(pair.item, "accuracy", False, pair.groups, detail)
+    seen.counts["placeless"] += 1
+    return _unjudged(pair, "the two sentences differ in more than one place")
+
+
+def _why_not(ours: Measure, theirs: Measure, settings: Settings) -> str | None:
+    """Why a pair cannot be judged; None where it can."""
+    if min(ours.tokens, theirs.tokens) == 0:
+        return "no token begins in the target"
+    if ours.tokens == ours.missing or theirs.tokens == theirs.missing:
+        return "the model gives no log-probability here"
+    if settings.single_piece_only and max(ours.tokens, theirs.tokens) > 1:
+        return "the target is several tokens"
+    return None
+
+
+def _unjudged(pair: Pair, why: str) -> Outcome:
+    return Outcome(pair.item, "accuracy", None, pair.groups, {"good": pair.good, "bad": pair.bad, "why": why})
+
+
+def _description(settings: Settings) -> str:
+    if settings.target == GIVEN:
+        return "the grammatical form has the higher value in the file"
+    what = "target word" if settings.target == "word" else "sentence"
+    per = "" if settings.normalise == "none" else f" per {settings.normalise}"
+    how = "SLOR" if settings.unigrams is not None else f"log-probability{per}"
+    return f"the grammatical {what} has the higher {how}"
+
+
+def _pairs(count: int) -> str:
+    return _many(count, "pair")
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"

@@ -1,0 +1,237 @@
+"""Answers that were computed elsewhere, in the shapes in which they were published.
+
+Readers only: they say what a file has, and judge nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wug.errors import InputError
+from wug.families.pcfgset.lines import squeeze
+from wug.files import read_lines
+
+COLUMNS = ("source", "target", "prediction")
+_DASHES = re.compile(r"-{5,}")
+_ARROW = re.compile(r" ->(?: |$)")
+_HYPOTHESIS = re.compile(r"H-(\d{1,12})\t([^\t]*)\t?(.*)")
+_EPOCH = re.compile(r"\s*Epoch:?\s+(\d{1,9})\s*", re.IGNORECASE)
+_ACCURACY = re.compile(r"\s*(Adapted|Original)\s*-\s*Sequence Accuracy\s*:?\s*(\S+)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A row of a prediction file, with single spaces between words."""
+
+    number: int
+    """Its line in the file."""
+    source: str
+    target: str | None
+    prediction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A sample of a localism trace: what was asked and answered, the whole source last."""
+
+    number: int
+    """The line of its first question."""
+    asked: tuple[tuple[str, str], ...]
+    """Source and answer of each step."""
+    source: str
+    answer: str
+    verdict: bool | None
+    """What the trace itself says about consistency."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The accuracies of one epoch in an overgeneralisation log."""
+
+    number: int
+    memorisation: float
+    """Share of exceptions read as exceptions (`Adapted`)."""
+    overgeneralisation: float
+    """Share of exceptions read by the rules (`Original`)."""
+
+
+def answers(path: Path, sources: Sequence[str] | None = None) -> dict[str, list[str]]:
+    """Every answer of a prediction file by its source, those to the same source in order.
+
+    Takes tables with a header, localism traces and, where `sources` says what was asked, plain lines.
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    lines = read_lines(path)
+    if is_trace(lines):
+        for sample in read_trace(path):
+            for source, answer in (*sample.asked, (sample.source, sample.answer)):
+                found[source].append(answer)
+    elif is_table(lines):
+        for row in read_table(path):
+            found[row.source].append(row.prediction)
+    elif sources is not None:
+        for source, answer in zip(sources, read_plain(path, len(sources)), strict=True):
+            found[squeeze(source)].append(answer)
+    else:
+        message = "neither a table with a source and a prediction column nor a localism trace"
+        raise InputError(message, file=path, place="line 1")
+    return dict(found)
+
+
+def is_table(lines: Sequence[str]) -> bool:
+    """Whether the first line is the header of a table of predictions."""
+    return bool(lines) and {"source", "prediction"} <= set(lines[0].split("\t"))
+
+
+def is_trace(lines: Sequence[str]) -> bool:
+    """Whether the first line that is not empty is one of dashes, as in a localism trace."""
+    first = next((line for line in lines if line.strip()), "")
+    return _DASHES.fullmatch(first.strip()) is not None
+
+
+def read_table(path: Path) -> list[Predicted]:
+    """The rows of a table with the columns source, prediction and, perhaps, target."""
+    lines = _lines(path)
+    if not is_table(lines):
+        message = f"expected the header {'<TAB>'.join(COLUMNS)}, found {lines[0][:60]!r}"
+        raise InputError(message, file=path, place="line 1")
+    header = lines[0].split("\t")
+    place = {name: header.index(name) for name in COLUMNS if name in header}
+    rows = []
+    for number, line in enumerate(lines[1:], 2):
+        fields = line.split("\t")
+        if len(fields) != len(header):
+            message = f"{len(fields)} columns where the header has {len(header)}: {line[:60]!r}"
+            raise InputError(message, file=path, place=f"line {number}")
+        target = squeeze(fields[place["target"]]) if "target" in place else None
+        source, prediction = (squeeze(fields[place[name]]) for name in ("source", "prediction"))
+        rows.append(Predicted(number, source, target, prediction))
+    if not rows:
+        raise InputError("the table has a header and no rows", file=path)
+    return rows
+
+
+def read_plain(path: Path, count: int) -> list[str]:
+    """`count` answers, one a line, or the `H-` lines of fairseq put into the order of their numbers."""
+    lines = read_lines(path)
+    found = [(number, match) for number, line in enumerate(lines, 1) if (match := _HYPOTHESIS.fullmatch(line))]
+    if not found:
+        if len(lines) != count:
+            place = f"line {min(len(lines), count) + 1}"
+            raise InputError(f"{len(lines):,} answers for {count:,} sources", file=path, place=place)
+        return [squeeze(line) for line in lines]
+    answers: dict[int, str] = {}
+    for number, match in found:
+        index = int(match[1])
+        if index >= count:
+            message = f"an answer to source number {index} (from 0), and there are {count:,} sources"
+            raise InputError(message, file=path, place=f"line {number}")
+        answers.setdefault(index, squeeze(match[3]))  # of several guesses the best stands first
+    missing = [index for index in range(count) if index not in answers]
+    if missing:
+        message = f"{len(missing):,} of {count:,} sources have no H- line, the first of them H-{missing[0]}"
+        raise InputError(message, file=path)
+    return [answers[index] for index in range(count)]
+
+
+def read_trace(path: Path) -> list[Traced]:
+    """The samples of a localism trace."""
+    samples: list[Traced] = []
+    block: list[tuple[int, str]] = []
+    lines = [*enumerate(_lines(path), 1)]
+    if not is_trace([line for _, line in lines]):
+        raise InputError("a localism trace begins with a line of dashes", file=path, place="line 1")
+    for number, line in [*lines, (len(lines) + 1, "-----")]:
+        if not _DASHES.fullmatch(line.strip()):
+            if line.strip():
+                block.append((number, line))
+        elif block:
+            samples.append(_traced(block, path))
+            block = []
+    if not samples:
+        raise InputError("the trace has no samples", file=path)
+    return samples
+
+
+def read_log(path: Path) -> list[Epoch]:
+    """The epochs of an overgeneralisation log."""
+    epochs: dict[int, dict[str, float]] = {}
+    current: dict[str, float] | None = None
+    for number, line in enumerate(read_lines(path), 1):
+        if match := _EPOCH.fullmatch(line):
+            if int(match[1]) in epochs:
+                message = f"epoch {match[1]} is there already. A file has the log of one run"
+                raise InputError(message, file=path, place=f"line {number}")
+            current = epochs.setdefault(int(match[1]), {})
+        elif match := _ACCURACY.fullmatch(line):
+            if current is None:
+                raise InputError("an accuracy before any `Epoch` line", file=path, place=f"line {number}")
+            current[match[1].lower()] = _accuracy(match[2], path, number)
+    if not epochs:
+        message = "no `Epoch n` lines with `Adapted - Sequence Accuracy: x` and `Original - …` below them"
+        raise InputError(message, file=path)
+    for epoch, values in epochs.items():
+        if len(values) < 2:
+            lacking = "Adapted" if "adapted" not in values else "Original"
+            raise InputError(f"no {lacking} accuracy", file=path, place=f"epoch {epoch}")
+    return [Epoch(n, values["adapted"], values["original"]) for n, values in sorted(epochs.items())]
+
+
+def aligned(rows: Sequence[Predicted], sources: Sequence[str], path: Path) -> list[Predicted]:
+    """The row of each source: rows may stand in any order, those of the same source keep theirs."""
+    waiting: defaultdict[str, list[Predicted]] = defaultdict(list)
+    for row in reversed(rows):
+        waiting[row.source].append(row)
+    found = []
+    for number, source in enumerate(sources, 1):
+        if not waiting[source]:
+            raise InputError(f"no prediction for source {number}: {source}", file=path)
+        found.append(waiting[source].pop())
+    left = min((row for rest in waiting.values() for row in rest), key=lambda row: row.number, default=None)
+    if left:
+        raise InputError(f"a prediction for what was not asked: {left.source}", file=path, place=f"line {left.number}")
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file that has some."""
+    lines = read_lines(path)
+    if not lines:
+        raise InputError("the file is empty", file=path)
+    return lines
+
+
+def _traced(block: list[tuple[int, str]], path: Path) -> Traced:
+    """One sample from the lines between two lines of dashes."""
+    start = block[0][0]
+    verdict: bool | None = None
+    verdicts: Mapping[str, bool] = {"True": True, "False": False}
+    if block[-1][1].strip() in verdicts:
+        verdict = verdicts[block[-1][1].strip()]
+        block = block[:-1]
+    asked: list[tuple[str, str]] = []
+    for number, line in block:
+        parts = _ARROW.split(line, maxsplit=1)
+        if len(parts) != 2:
+            message = f"expected `source -> answer`, found {line[:60]!r}"
+            raise InputError(message, file=path, place=f"line {number}")
+        asked.append((squeeze(parts[0]), "" if parts[1].strip() == "[]" else squeeze(parts[1])))
+    if len(asked) < 2:
+        message = "a sample needs at least one step and the whole source"
+        raise InputError(message, file=path, place=f"line {start}")
+    source, answer = asked.pop()
+    return Traced(start, tuple(asked), source, answer, verdict)
+
+
+def _accuracy(text: str, path: Path, number: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise InputError(f"{text!r} is no accuracy between 0 and 1", file=path, place=f"line {number}")
+    return value

@@ -1,0 +1,95 @@
+"""A test of the family: items, what is asked about them, and how the answers are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from wug.errors import ModelError
+from wug.families.pcfgset.lines import squeeze
+from wug.families.sampling import spread
+from wug.types import Check, Generator, Notice, Row, Suite, text_of
+
+Item = TypeVar("Item")
+Ask: TypeAlias = Callable[[Sequence[str]], list[str]]
+"""One answer for each source, with single spaces between words."""
+
+
+@dataclass(frozen=True, slots=True)
+class PcfgTest(Generic[Item]):
+    """What is particular to a test."""
+
+    name: str
+    """As results call it: `plain`, `localism`, …"""
+    checks: tuple[Check, ...]
+    sources: Callable[[Sequence[Item]], list[str]]
+    """What can be asked up front."""
+    judge: Callable[[Sequence[Item], Ask], Iterator[Row]]
+    """Ask about the items, as often as it takes, and judge the answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class PcfgSuite(Generic[Item]):
+    """The items of a test."""
+
+    name: str
+    test: PcfgTest[Item]
+    items: tuple[Item, ...]
+    checksum: str
+    notices: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    kind: str = "pcfgset"
+    needs: Literal["scorer", "generator"] = "generator"
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """What it judges."""
+        return self.test.checks
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Which of the tests it is."""
+        return {"test": self.test.name}
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def sample(self, items: int) -> PcfgSuite[Item]:
+        """The same suite with only so many of its items, spread evenly over it."""
+        if items >= len(self):
+            return self
+        return replace(self, items=spread(self.items, items), options={**self.options, "limit": str(items)})
+
+    def requests(self) -> Sequence[str]:
+        """What depends on no answer."""
+        return self.test.sources(self.items)
+
+    def run(self, model: Generator) -> Iterator[Row]:
+        """Ask the model and judge its answers."""
+        yield from map(Notice, self.notices)
+        yield from self.test.judge(self.items, lambda sources: _ask(model, sources))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A test, and the judgements on answers to it that were made elsewhere."""
+
+    suite: Suite
+    rows: Iterator[Row]
+
+
+def empty_answers(answers: Sequence[str]) -> Iterator[Notice]:
+    """A notice where answers are empty."""
+    empty = sum(not answer for answer in answers)
+    if empty:
+        yield Notice(f"{empty:,} of {len(answers):,} answers are empty")
+
+
+def _ask(model: Generator, sources: Sequence[str]) -> list[str]:
+    if not sources:
+        return []
+    answers = model.generate(sources)
+    if len(answers) != len(sources):
+        raise ModelError(f"{model.id} gave {len(answers):,} answers to {len(sources):,} sources")
+    return [squeeze(text_of(answer)) for answer in answers]

@@ -1,0 +1,195 @@
+"""A suite that asks a scorer for its sentences and judges its predictions item by item."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from wug.families.sampling import spread
+from wug.families.syntaxgym.circuits import circuit
+from wug.families.syntaxgym.measures import Tally, measure
+from wug.families.syntaxgym.parts import Condition, Eos, Item, Join, Prediction
+from wug.families.syntaxgym.verdicts import Sentence, judge
+from wug.files import checksum
+from wug.types import Check, Notice, Problem, Request, Row, Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxGymSuite:
+    """Items in several conditions, and predictions about the surprisal of their regions.
+
+    Checks: `prediction_0`, `prediction_1`, … and `all_predictions`, each by the suite's primary metric (`sum`
+    where it is among the suite's metrics, else the first). Every further metric has its own:
+    `prediction_0/mean`, …, `all_predictions/mean`.
+    """
+
+    head: Mapping[str, Any]
+    """The `meta` of the file, unknown fields included."""
+    regions: Mapping[int, str]
+    """Number → name, from 1 on."""
+    predictions: tuple[Prediction, ...]
+    items: tuple[Item, ...]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Top-level fields that the format does not name."""
+    join: Join = "space"
+    eos: Eos = "none"
+    metrics: tuple[str, ...] = ("sum",)
+    """The primary one first."""
+    limit: int | None = None
+    """So many of the file's items were taken; None: all."""
+    whole: str | None = None
+    """The checksum of all of the file's items, where these are not all."""
+    warnings: tuple[Problem, ...] = field(default=(), compare=False)
+
+    @property
+    def name(self) -> str:
+        """As in the file."""
+        return str(self.head["name"])
+
+    @property
+    def kind(self) -> str:
+        """The family."""
+        return "syntaxgym"
+
+    @property
+    def needs(self) -> Literal["scorer"]:
+        """A model that can say how probable a text is."""
+        return "scorer"
+
+    @property
+    def circuit(self) -> str | None:
+        """The test circuit of Hu et al. (2020), where the name or a tag tells it."""
+        return circuit(self.name, self.tags)
+
+    @property
+    def tags(self) -> list[str]:
+        """What the author filed the suite under."""
+        return list(self.head.get("tags") or [])
+
+    @property
+    def checksum(self) -> str:
+        """Of all the file's sentences, their regions, and what the predictions mean; not of how the file is written."""
+        if self.whole is not None:
+            return self.whole
+        facts = {
+            "regions": len(self.regions),
+            "predictions": [prediction.formula.canonical() for prediction in self.predictions],
+            "items": [
+                [str(item.number), {c.name: [region.text for region in c.regions] for c in item.conditions}]
+                for item in sorted(self.items, key=_by_number)
+            ],
+            "circuit": self.circuit,
+        }
+        return checksum(json.dumps(facts, sort_keys=True))
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What the numbers depend on besides the sentences."""
+        chosen = {"join": self.join, "eos": self.eos, "metric": ",".join(self.metrics), "unit": "bits"}
+        return chosen if self.limit is None else {**chosen, "limit": str(self.limit)}
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """All predictions at once, no headline where there is only one; then each prediction."""
+        made = []
+        for metric in self.metrics:
+            suffix = "" if metric == self.metrics[0] else f"/{metric}"
+            by = f" (by the {metric} of the tokens)" if metric != "sum" else ""
+            several = len(self.predictions) != 1
+            made.append(Check(f"all_predictions{suffix}", headline=several, meaning=f"every prediction holds{by}"))
+            made += [
+                Check(f"prediction_{index}{suffix}", meaning=prediction.formula.english(self.regions) + by)
+                for index, prediction in enumerate(self.predictions)
+            ]
+        return made
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show beside the rows; `comment` stays in the file."""
+        shown = {key: self.head[key] for key in ("author", "description", "reference") if self.head.get(key)}
+        return {
+            "regions": {str(number): name for number, name in self.regions.items()},
+            "formulas": [
+                {
+                    "source": prediction.formula.source,
+                    "canonical": prediction.formula.canonical(),
+                    "english": prediction.formula.english(self.regions),
+                    "regions": [list(pair) for pair in prediction.formula.atoms()],
+                }
+                for prediction in self.predictions
+            ],
+            "metric": list(self.metrics),
+            "tags": self.tags,
+            "circuit": self.circuit,
+            **shown,
+        }
+
+    @property
+    def groups(self) -> Mapping[str, str]:
+        """What every outcome is filed under."""
+        return {"circuit": self.circuit} if self.circuit else {}
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def with_warnings(self, warnings: Sequence[Problem]) -> SyntaxGymSuite:
+        """The same suite with what was odd about its file."""
+        return replace(self, warnings=tuple(warnings))
+
+    def sample(self, items: int) -> SyntaxGymSuite:
+        """The same suite with only so many of its items, spread evenly over it; its options say so."""
+        if items >= len(self.items):
+            return self
+        return replace(self, items=spread(self.items, items), limit=items, whole=self.checksum)
+
+    def requests(self) -> list[Request]:
+        """Each distinct sentence once."""
+        texts = dict.fromkeys(condition.layout(self.join).text for item in self.items for condition in item.conditions)
+        return [Request(text) for text in texts]
+
+    def run(self, model: Scorer) -> Iterator[Row]:
+        """Judge every prediction on every item by the model's surprisals."""
+        for problem in self.warnings:
+            yield Notice(str(problem))
+        requests = self.requests()
+        answers = {request.text: scored for request, scored in zip(requests, model.score(requests), strict=True)}
+        tally = Tally()
+        for item in self.items:
+            sentences = {}
+            for condition in item.conditions:
+                layout = condition.layout(self.join)
+                measured = measure(
+                    answers[layout.text],
+                    layout,
+                    condition.regions,
+                    eos=self.eos,
+                    metrics=self.metrics,
+                    tally=tally,
+                    place=_place(item, condition),
+                )
+                sentences[condition.name] = Sentence(layout.text, tuple(measured))
+            yield from self.judge(item, sentences)
+        yield from tally.notices()
+
+    def judge(self, item: Item, sentences: Mapping[str, Sentence]) -> Iterator[Row]:
+        """The rows of one item: each prediction, then all of them, by every metric."""
+        yield from judge(
+            str(item.number),
+            [prediction.formula for prediction in self.predictions],
+            sentences,
+            metrics=self.metrics,
+            groups=self.groups,
+            suite=self.name,
+        )
+
+
+def _by_number(item: Item) -> tuple[int, str]:
+    """Numbers in their order, then names in theirs."""
+    return (item.number, "") if isinstance(item.number, int) else (sys.maxsize, item.number)
+
+
+def _place(item: Item, condition: Condition) -> str:
+    return f"item {item.number}, condition {condition.name}"

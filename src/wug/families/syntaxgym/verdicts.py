@@ -1,0 +1,95 @@
+"""The verdict on one item: each prediction, and all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wug.errors import FormulaError, InputError
+from wug.families.syntaxgym.formula import WHOLE, Comparison, Formula, Judgement
+from wug.families.syntaxgym.measures import Measured, plain
+from wug.types import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence and the surprisal of each of its regions, by number from 1 on."""
+
+    text: str
+    regions: tuple[Measured, ...]
+
+
+def judge(
+    item: str,
+    formulas: Sequence[Formula],
+    sentences: Mapping[str, Sentence],
+    *,
+    metrics: Sequence[str],
+    groups: Mapping[str, str],
+    suite: str,
+) -> Iterator[Outcome]:
+    """An outcome for each prediction and one for all of them, by every metric.
+
+    The first metric's checks bear plain names, and its `all_predictions` carries the measured sentences.
+    Without predictions there is nothing to judge, and its value is None.
+    """
+    for metric in metrics:
+        primary = metric == metrics[0]
+        suffix = "" if primary else f"/{metric}"
+        verdicts = []
+        for index, formula in enumerate(formulas):
+            place = f"item {item}, prediction {index}"
+            judgement = _judgement(formula, sentences, metric, file=suite, place=place)
+            verdicts.append(judgement.holds)
+            yield Outcome(item, f"prediction_{index}{suffix}", judgement.holds, groups, _detail(formula, judgement))
+        detail = {"conditions": _conditions(sentences, metric)} if primary else {}
+        yield Outcome(item, f"all_predictions{suffix}", all(verdicts) if verdicts else None, groups, detail)
+
+
+def _judgement(formula: Formula, sentences: Mapping[str, Sentence], metric: str, *, file: str, place: str) -> Judgement:
+    def value(region: int | str, condition: str) -> float:
+        regions = sentences[condition].regions
+        if region == WHOLE:
+            # An empty region is not part of the sentence: where a metric gives it no value, it adds none.
+            return math.fsum(v for measured in regions if (v := measured.values[metric]) is not None)
+        found = regions[int(region) - 1].values[metric]
+        if found is None:
+            raise InputError(
+                f"region {region} of condition {condition} has no tokens, so it has no {metric}. "
+                "Use the metric sum, which is 0 there",
+                file=file,
+                place=place,
+            )
+        return found
+
+    try:
+        return formula.judge(value)
+    except FormulaError as error:
+        raise FormulaError(error.message, error.formula, error.start, error.end, file=file, place=place) from None
+
+
+def _detail(formula: Formula, judgement: Judgement) -> dict[str, Any]:
+    """By how much the prediction holds or fails, and the two sides of each comparison in it."""
+    compared = [
+        {
+            "formula": comparison.formula,
+            "left": plain(comparison.left),
+            "operator": comparison.operator,
+            "right": plain(comparison.right),
+            "holds": comparison.holds,
+        }
+        for comparison in judgement.comparisons
+    ]
+    detail: dict[str, Any] = {"margin": plain(judgement.margin), "comparisons": compared}
+    if isinstance(formula.tree, Comparison) and len(compared) == 1:
+        detail |= {key: compared[0][key] for key in ("left", "operator", "right")}
+    return detail
+
+
+def _conditions(sentences: Mapping[str, Sentence], primary: str) -> dict[str, Any]:
+    return {
+        name: {"sentence": sentence.text, "regions": [region.detail(primary) for region in sentence.regions]}
+        for name, sentence in sentences.items()
+    }

@@ -1,0 +1,186 @@
+"""Writing suites, suites with results, and the tables that SyntaxGym users know."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from wug.errors import InputError
+from wug.families.syntaxgym.files import COLUMNS, number
+from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.types import Outcome, Result
+
+RESULTS = ("suite", "prediction_id", "item_number", "result")
+SURPRISALS = ("item_number", "condition_name", "region_number", "content", "metric_value", "oovs")
+
+
+def to_json(suite: SyntaxGymSuite) -> dict[str, Any]:
+    """The suite as the object of its JSON form, with everything that was in the file."""
+    return {
+        "meta": dict(suite.head),
+        "region_meta": {str(number): name for number, name in suite.regions.items()},
+        "predictions": [prediction.raw for prediction in suite.predictions],
+        "items": [
+            {
+                "item_number": item.number,
+                "conditions": [
+                    {
+                        "condition_name": condition.name,
+                        "regions": [
+                            {"region_number": region.number, "content": region.content, **region.extra}
+                            for region in condition.regions
+                        ],
+                        **condition.extra,
+                    }
+                    for condition in item.conditions
+                ],
+                **item.extra,
+            }
+            for item in suite.items
+        ],
+        **suite.extra,
+    }
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """The object as a JSON file's text."""
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False)
+        text.encode()
+    except RecursionError:
+        raise InputError("a field is nested too deeply to be written") from None
+    except UnicodeEncodeError:  # half of a surrogate pair in a field that is only carried along
+        text = json.dumps(document, indent=2)
+    return text + "\n"
+
+
+def to_csv(suite: SyntaxGymSuite, delimiter: str = ",") -> str:
+    """The suite's regions as a table, one row each; predictions and meta have no place there."""
+    regions = (region for item in suite.items for condition in item.conditions for region in condition.regions)
+    others = [key for key in _shared_texts(regions) if key != "region_name"]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if delimiter == "," else "\n")
+    writer.writerow([*COLUMNS[:3], "region_name", "content", *others])
+    for item in suite.items:
+        for condition in item.conditions:
+            for region in condition.regions:
+                name = suite.regions[region.number]
+                fields = [item.number, condition.name, region.number, name, region.content]
+                writer.writerow([*fields, *(region.extra[key] for key in others)])
+    return out.getvalue()
+
+
+def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
+    """What `to_csv` cannot write, in words."""
+    lost = []
+    if suite.predictions:
+        many = "s" if len(suite.predictions) > 1 else ""
+        lost.append(f"a table has no place for predictions: {len(suite.predictions)} prediction{many} left out")
+    if fields := [key for key in suite.head if key != "name"]:
+        lost.append(f"a table has no place for meta: {', '.join(fields)} left out")
+    kept = set(_shared_texts(r for item in suite.items for c in item.conditions for r in c.regions))
+    extras = set(suite.extra)
+    for item in suite.items:
+        extras |= item.extra.keys()
+        for condition in item.conditions:
+            extras |= condition.extra.keys()
+            extras |= {key for region in condition.regions for key in region.extra if key not in kept}
+    if extras:
+        lost.append(f"a table has no place for these fields: {', '.join(sorted(extras))} left out")
+    return lost
+
+
+def evaluated_json(result: Result) -> dict[str, Any]:
+    """A run's result as an evaluated suite: the sentences with `metric_value` and `oovs` in each region."""
+    about = {key: result.meta[key] for key in ("author", "description", "reference") if key in result.meta}
+    return {
+        "meta": {
+            "name": result.suite,
+            "metric": result.meta["metric"],
+            "tags": result.meta["tags"],
+            **about,
+            "model": result.model,
+            "signature": result.signature,
+        },
+        "region_meta": dict(result.meta["regions"]),
+        "predictions": [{"type": "formula", "formula": formula["source"]} for formula in result.meta["formulas"]],
+        "items": [
+            {
+                "item_number": number(outcome.item),
+                "conditions": [
+                    {"condition_name": name, "regions": [_evaluated_region(region) for region in condition["regions"]]}
+                    for name, condition in outcome.detail["conditions"].items()
+                ],
+            }
+            for outcome in result.outcomes
+            if outcome.check == "all_predictions"
+        ],
+    }
+
+
+def with_results(suite: SyntaxGymSuite, outcomes: Iterable[Outcome], model_name: str) -> dict[str, Any]:
+    """The suite, unknown fields included, with `metric_value` and `oovs` in each region and the model in its meta."""
+    details = {outcome.item: outcome.detail["conditions"] for outcome in outcomes if outcome.check == "all_predictions"}
+    document = to_json(suite)
+    document["meta"]["model"] = model_name
+    document["items"] = [item for item in document["items"] if str(item["item_number"]) in details]
+    for item in document["items"]:
+        for condition in item["conditions"]:
+            measured = details[str(item["item_number"])][condition["condition_name"]]["regions"]
+            for region, values in zip(condition["regions"], measured, strict=True):
+                region["metric_value"] = values["values"]
+                region["oovs"] = values["oovs"]
+    return document
+
+
+def results_tsv(results: Iterable[Result]) -> Iterator[tuple[str, ...]]:
+    """Rows of suite, prediction_id, item_number and result, by each suite's primary metric; the header first."""
+    yield RESULTS
+    for result in results:
+        for outcome in result.outcomes:
+            index = outcome.check.removeprefix("prediction_")
+            if outcome.check.startswith("prediction_") and index.isdigit():
+                yield result.suite, index, outcome.item, str(outcome.value)
+
+
+def surprisals_tsv(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, ...]]:
+    """Rows of each region's surprisal in bits, by the primary metric; the header first."""
+    yield SURPRISALS
+    for outcome in outcomes:
+        if outcome.check != "all_predictions":
+            continue
+        for name, condition in outcome.detail["conditions"].items():
+            for region in condition["regions"]:
+                value = "" if region["value"] is None else repr(float(region["value"]))
+                oovs = ",".join(region["oovs"])
+                yield outcome.item, name, str(region["number"]), region["content"], value, oovs
+
+
+def tsv_text(rows: Iterable[Sequence[str]]) -> str:
+    """The rows as a tab-separated file's text; a field with a tab or a line break in it is quoted."""
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter="\t", lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def _shared_texts(regions: Iterable[Any]) -> list[str]:
+    """The unknown fields that every region has, as text: these fit into a table."""
+    shared: dict[str, None] | None = None
+    for region in regions:
+        texts = {key: None for key, value in region.extra.items() if isinstance(value, str)}
+        shared = texts if shared is None else {key: None for key in shared if key in texts}
+        if not shared:
+            break
+    return [key for key in shared or {} if key not in COLUMNS]
+
+
+def _evaluated_region(region: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "region_number": region["number"],
+        "content": region["content"],
+        "metric_value": region["values"],
+        "oovs": region["oovs"],
+    }

@@ -1,0 +1,71 @@
+"""The device that computes, and what is done when its memory runs out: half as much at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from wug.errors import MissingExtra, ModelError
+
+SIGNS = ("allocate memory", "out of memory", "ALLOC_FAILED")
+"""What torch says without an error of its own: on a CPU, on Apple's GPUs, in CUDA's libraries."""
+
+REMEDY = "take a smaller model, -M dtype=bfloat16, or another --device"
+
+log = logging.getLogger("wug")
+Answers = TypeVar("Answers")
+
+
+def pick_device(wanted: str | None) -> str:
+    """The device to use: the one asked for, or the first of cuda, mps, cpu that is there."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("a neural model", "hf") from None
+    if wanted and wanted != "auto":
+        return wanted
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def ran_out(error: BaseException) -> bool:
+    """Whether an error of torch says that memory ran out."""
+    import torch
+
+    known = isinstance(error, torch.OutOfMemoryError | MemoryError)
+    return known or (isinstance(error, RuntimeError) and any(sign in str(error) for sign in SIGNS))
+
+
+def halving(
+    compute: Callable[[int, int], Answers],
+    low: int,
+    high: int,
+    *,
+    shrink: Callable[[int, int], str],
+    single: Callable[[int], str],
+) -> list[Answers]:
+    """What `compute` gives for the rows `low:high`; when memory runs out, for each half of them.
+
+    `shrink` is told of the rows that will be tried next, to ask for as many from then on, and says how much that is
+    ("512 tokens"); `single` says what one row that does not fit is, and the remedy ("512 tokens on cuda: take …").
+    """
+    import torch
+
+    try:
+        return [compute(low, high)]
+    except (RuntimeError, MemoryError) as error:
+        if not ran_out(error):
+            raise
+        if high - low == 1:
+            raise ModelError(f"out of memory for {single(low)}") from error
+    # Not before the error is gone, which holds on to what was computed.
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+    half = (low + high) // 2
+    log.warning("memory ran out: going on with %s at a time", shrink(low, half))
+    return [
+        *halving(compute, low, half, shrink=shrink, single=single),
+        *halving(compute, half, high, shrink=shrink, single=single),
+    ]

@@ -1,0 +1,60 @@
+"""Memory that runs out: smaller and smaller halves, and an error where not even one row fits."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from wug.errors import ModelError
+from wug.models._hardware import halving, ran_out
+
+
+def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """What is computed of so many rows where at most `most` fit, and what is asked for from then on."""
+    smaller: list[tuple[int, int]] = []
+
+    def compute(low: int, high: int) -> tuple[int, int]:
+        if high - low > most:
+            raise error
+        return low, high
+
+    def shrink(low: int, high: int) -> str:
+        smaller.append((low, high))
+        return f"{high - low} rows"
+
+    return halving(compute, 0, rows, shrink=shrink, single=lambda row: f"row {row}"), smaller
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+        RuntimeError("MPS backend out of memory (MPS allocated: 9.00 GB)"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)"),
+        MemoryError(),
+    ],
+)
+def test_rows_are_halved_until_they_fit(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        found, smaller = run(7, 2, error)
+    assert found == [(0, 1), (1, 3), (3, 5), (5, 7)]
+    assert smaller == [(0, 3), (0, 1), (3, 5)]
+    assert "memory ran out: going on with 3 rows at a time" in caplog.text
+
+
+def test_torch_has_an_error_for_it() -> None:
+    import torch
+
+    assert run(2, 1, torch.OutOfMemoryError("no room"))[0] == [(0, 1), (1, 2)]
+
+
+def test_a_row_that_does_not_fit_alone_is_an_error() -> None:
+    with pytest.raises(ModelError, match=r"^out of memory for row 0$"):
+        run(3, 0, MemoryError())
+
+
+def test_any_other_error_is_not_about_memory() -> None:
+    with pytest.raises(RuntimeError, match="shapes"):
+        run(3, 1, RuntimeError("shapes do not fit"))
+    assert not ran_out(ValueError("out of memory"))
