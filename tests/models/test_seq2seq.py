@@ -272,9 +272,9 @@ def test_the_five_pcfg_set_tests_run_end_to_end(made: Maker, tmp_path: Path) -> 
     ("options", "error", "message"),
     [
         ({"beam": "2"}, UnknownName, "Did you mean 'beams'"),
-        ({"beams": "0"}, InputError, "beams='0': write a whole number above 0"),
+        ({"beams": "0"}, InputError, "beams=0: write a whole number, 1 or more"),
         ({"max_length": "long"}, InputError, "max_length='long'"),
-        ({"dtype": "float8"}, InputError, "dtype='float8' is not one of float32"),
+        ({"dtype": "float8"}, InputError, "dtype=float8: use one of float32"),
     ],
 )
 def test_a_wrong_option_is_named(made: Maker, options: dict[str, str], error: type[Exception], message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -59,7 +59,7 @@ def suite_options(flags: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def model_options(flags: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, str]:
+def model_options(flags: Mapping[str, Any], known: Sequence[str]) -> dict[str, str]:
     """The model options that the flags ask for, of those that a kind of model has."""
     wanted = {
         "vocab": flags["vocab"],

@@ -105,7 +105,7 @@ def command(
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
     """
-    from wug import registry
+    from wug import options, registry
     from wug.runs.cache import Cache
     from wug.runs.opening import model_spec
     from wug.runs.store import Store
@@ -121,7 +121,7 @@ def command(
     results: list[Result] = []
     saved: dict[str, int] = {}
     for name, own in _who(models, chosen):
-        known = registry.find("models", model_spec(name).kind).OPTIONS
+        known = options.names(registry.find("models", model_spec(name).kind).OPTIONS)
         wanted = {**flags.model_options(given, known), **model_options}
         opened = _opened(name, wanted, engine, workers)
         results += _run(own, name, opened, interval, store, answers, saved)
@@ -157,10 +157,8 @@ def _open(
     from wug.runs import opening
 
     found: dict[tuple[str, str], Suite] = {}
-    for name in names:
-        for suite in opening.open_suites(name, options, kind):
-            found.setdefault((suite.name, suite.checksum), suite)
-    opening.check_options(options, {suite.kind for suite in found.values()})
+    for suite in opening.open_suites(names, options, kind):
+        found.setdefault((suite.name, suite.checksum), suite)
     chosen = [suite for suite in found.values() if not tags or set(tags) & set(suite.meta.get("tags") or ())]
     if not chosen:
         known = sorted({tag for suite in found.values() for tag in suite.meta.get("tags") or ()})
