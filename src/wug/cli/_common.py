@@ -24,6 +24,24 @@ MANY = 12
 FORMATS = ("table", "json", "csv", "tsv", "md", "latex")
 
 
+POSITIVE = click.IntRange(min=1)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+SEED_OF_MATERIAL = click.Option(
+    ["--seed"], type=int, default=0, show_default=True, help="The same seed makes the same material."
+)
+FORCE = click.Option(["--force"], is_flag=True, help="Write over files that exist.")
+
+
+def refuse_existing(paths: Iterable[Path], force: bool) -> None:
+    """InputError for the first file that exists already, unless it may be written over."""
+    from wug.errors import InputError
+
+    for path in paths:
+        if path.exists() and not force:
+            raise InputError("exists already. Give another name, or --force to write over it", file=path)
+
+
 def default_db() -> Path:
     """The run store in the user's data folder."""
     from platformdirs import user_data_path
@@ -38,34 +56,32 @@ def default_cache() -> Path:
     return user_cache_path("wug", appauthor=False) / "answers.db"
 
 
-def db_option(function: Function) -> Function:
-    """--db, the run store."""
-    return click.option(
-        "--db",
-        type=click.Path(path_type=Path, dir_okay=False),
-        envvar="WUG_DB",
-        help="The file that keeps runs.  [default: wug.db in the user's data folder]",
-    )(function)
+DB = click.Option(
+    ["--db"],
+    type=FILE,
+    envvar="WUG_DB",
+    help="The file that keeps runs.  [default: wug.db in the user's data folder]",
+)
+FORMAT = click.Option(
+    ["--format", "form"],
+    type=click.Choice(FORMATS),
+    default="table",
+    envvar="WUG_FORMAT",
+    show_default=True,
+    help="How results are printed. tsv of SyntaxGym suites is SyntaxGym's own table, a row a judgement.",
+)
+SAVE = click.Option(["--save/--no-save"], default=True, show_default=True, help="Keep the run in the store.")
+RESULT_OPTIONS = (SAVE, DB, FORMAT)
 
 
-def format_option(function: Function) -> Function:
-    """--format, how results are printed."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(FORMATS),
-        default="table",
-        envvar="WUG_FORMAT",
-        show_default=True,
-        help="How results are printed. tsv of SyntaxGym suites is SyntaxGym's own table, a row a judgement.",
-    )(function)
+def having(*options: click.Parameter) -> Callable[[click.Command], click.Command]:
+    """A decorator that gives a command options that several have, behind its own."""
 
+    def decorate(command: click.Command) -> click.Command:
+        command.params.extend(options)
+        return command
 
-def save_option(function: Function) -> Function:
-    """--save/--no-save, whether results go to the store."""
-    return click.option("--save/--no-save", default=True, show_default=True, help="Keep the run in the store.")(
-        function
-    )
+    return decorate
 
 
 def pairs(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:

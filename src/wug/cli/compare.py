@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CHARTS = (".svg", ".png")
 
 
+@common.having(common.DB, common.FORMAT)
 @click.command("compare")
 @click.argument("sides", nargs=-1, required=True, metavar="RUN[,RUN...]...")
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
@@ -47,8 +48,6 @@ CHARTS = (".svg", ".png")
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file; its suffix says what: .html a report, .svg or .png a chart, .csv .tsv .json .md .tex a table.",
 )
-@common.db_option
-@common.format_option
 def command(
     sides: tuple[str, ...],
     suites: tuple[str, ...],

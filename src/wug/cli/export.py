@@ -22,6 +22,7 @@ WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", ".tex": "latex"}
 
 
+@common.having(common.DB)
 @click.command("export")
 @click.argument("runs", nargs=-1, required=True, type=int, metavar="RUN...")
 @click.option(
@@ -40,7 +41,6 @@ SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", 
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, no apostrophe before text that a spreadsheet would take for a formula."
 )
-@common.db_option
 def command(
     runs: tuple[int, ...],
     form: str | None,

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from wug.options import Declared
 
 
+@common.having(common.DB)
 @click.command("list")
 @click.argument("what", type=click.Choice(["suites", "models", "runs"]))
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@common.db_option
 def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) -> None:
     """List built-in suites and families, kinds of models with their options, or runs.
 

@@ -17,6 +17,7 @@ ITEMS = 20
 """Items that differ, listed for each check of a comparison."""
 
 
+@common.having(common.DB)
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, type=int, metavar="RUN...")
 @click.option(
@@ -27,7 +28,6 @@ ITEMS = 20
     show_default=True,
     help="The page.",
 )
-@common.db_option
 def command(runs: tuple[int, ...], output: Path, db: Path | None) -> None:
     """Write runs as one HTML page that opens anywhere, without a network.
 

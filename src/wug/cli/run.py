@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wug.types import Result, Suite
 
 
+@common.having(*common.RESULT_OPTIONS)
 @click.command("run")
 @click.argument("suites", nargs=-1, metavar="SUITE...")
 @click.option("--data", "more", multiple=True, hidden=True, help="Another way to name a suite.")
@@ -72,9 +73,6 @@ if TYPE_CHECKING:
 )
 @click.option("--workers", type=click.IntRange(min=1), help="With --engine ray, how many copies.")
 @flags.option_flags
-@common.save_option
-@common.db_option
-@common.format_option
 def command(
     suites: tuple[str, ...],
     more: tuple[str, ...],

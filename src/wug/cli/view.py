@@ -14,6 +14,7 @@ OWN = ("127.0.0.1", "localhost", "::1")
 """Addresses that only this machine can reach."""
 
 
+@common.having(common.DB)
 @click.command("view")
 @click.option(
     "--port",
@@ -43,7 +44,6 @@ OWN = ("127.0.0.1", "localhost", "::1")
     envvar="WUG_CACHE",
     help="The file of cached answers.  [default: answers.db in the user's cache folder]",
 )
-@common.db_option
 def command(
     port: int,
     host: str,

@@ -140,7 +140,7 @@ def training_options(*, otherwise: Mapping[str, Any] | None = None, **defaults: 
     def decorate(function: Function) -> Function:
         for option in reversed(options):
             function = option(function)
-        return common.db_option(function)
+        return click.option("--db", type=common.FILE, envvar="WUG_DB", help=common.DB.help)(function)
 
     return decorate
 
