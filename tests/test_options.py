@@ -15,6 +15,7 @@ from wug import open_suites, registry
 from wug.errors import InputError, UnknownName, UnknownOption
 from wug.options import Option, declared, read, table
 from wug.runs.opening import open_model
+from wug.train.options import KINDS as TRAINING
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OPTIONS = (
@@ -151,6 +152,17 @@ def test_every_option_has_help_and_a_default_of_its_type(folder: str, name: str)
             assert option.read(str(option.default)) == option.default
 
 
+@pytest.mark.parametrize("kind", TRAINING)
+def test_a_training_option_has_a_flag_whose_former_names_are_taken_and_not_shown(kind: str) -> None:
+    said = wug("train", kind, "--help").out
+    for option in TRAINING[kind]:
+        assert f"--{option.name.replace('_', '-')} " in said
+        for former in option.aliases:
+            assert f"--{former} " not in said
+            refusal = wug("train", kind, "--every", 0, f"--{former}", 1).err
+            assert "No such option" not in refusal
+
+
 BLOCK = re.compile(r"(<!-- options: (\S+) -->\n)(.*?)(\n<!-- end -->)", re.S)
 
 
@@ -161,11 +173,7 @@ def up_to_date(page: str) -> str:
 
 def made(place: str) -> str:
     folder, name = place.split("/")
-    if folder == "train":
-        from wug.train import options
-
-        return table(options.KINDS[name], flags=True)
-    return table(registry.find(folder, name).OPTIONS)
+    return table(TRAINING[name], flags=True) if folder == "train" else table(registry.find(folder, name).OPTIONS)
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
@@ -176,7 +184,7 @@ def test_the_tables_of_a_page_have_exactly_the_declared_options(page: Path) -> N
 
 def test_every_option_stands_in_a_table_of_the_documentation() -> None:
     places = {found[2] for page in DOCS.glob("*.md") for found in BLOCK.finditer(page.read_text(encoding="utf-8"))}
-    assert {f"{folder}/{name}" for folder, name in PARTS} <= places
+    assert {f"{folder}/{name}" for folder, name in PARTS} | {f"train/{kind}" for kind in TRAINING} == places
 
 
 if __name__ == "__main__":

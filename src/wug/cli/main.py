@@ -34,17 +34,15 @@ class Named(click.Group):
 class Commands(Named):
     """The group whose commands are the modules of this folder."""
 
-    folder = "cli"
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The modules' names."""
-        return [name for name in registry.names(self.folder) if name != "main"]
+        return [name for name in registry.names("cli") if name != "main"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The module's `command`; None for a name that is not there."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = registry.find(self.folder, cmd_name).command
+        command: click.Command = registry.find("cli", cmd_name).command
         return command
 
 

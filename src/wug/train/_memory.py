@@ -26,7 +26,7 @@ def enough_memory(checkpoint: Checkpoint, batch: int) -> Iterator[None]:
         known = isinstance(error, torch.OutOfMemoryError | MemoryError)
         if not known and not any(sign in str(error) for sign in SIGNS):
             raise
-        remedy = f"out of memory with {batch:,} rows a step: give a smaller --batch"
+        remedy = f"out of memory with {batch:,} rows a step: give a smaller --batch-size"
         if checkpoint.file.exists():
             raise ModelError(
                 f"{remedy}, and another folder. The checkpoint in {checkpoint.folder.parent} stays: given more memory, "

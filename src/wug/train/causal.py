@@ -20,7 +20,7 @@ class CausalLesson(TextLesson):
         mark = tokenizer.bos_token_id
         config = LlamaConfig(
             vocab_size=len(tokenizer),
-            hidden_size=shape.width,
+            hidden_size=shape.embedding_size,
             num_hidden_layers=shape.layers,
             num_attention_heads=shape.heads,
             intermediate_size=shape.inner,

@@ -27,7 +27,7 @@ class MaskedLesson(TextLesson):
         opening = tokenizer.cls_token_id
         config = ModernBertConfig(
             vocab_size=len(tokenizer),
-            hidden_size=shape.width,
+            hidden_size=shape.embedding_size,
             num_hidden_layers=shape.layers,
             num_attention_heads=shape.heads,
             intermediate_size=shape.inner,

@@ -119,10 +119,8 @@ def _plan(
     from wug.families.pcfgset.make.pcfgset import Plan
     from wug.families.pcfgset.make.table import read_table
 
-    drawn = {
-        "--samples": samples, "--table": table, "--no-table": no_table or None, "--unary": unary, "--function": function,
-    }  # fmt: skip
-    wanted = [name for name, value in drawn.items() if value is not None]
+    drawn = {"samples": samples, "table": table, "no-table": no_table or None, "unary": unary, "function": function}
+    wanted = [f"--{name}" for name, value in drawn.items() if value is not None]
     if source is not None and wanted:
         raise click.UsageError(f"{wanted[0]} is about new sources, and --source says which to take")
     if table is not None and no_table:
