@@ -15,6 +15,8 @@ from wug.cli import _printing as printing
 from wug.show.markup import visible
 
 if TYPE_CHECKING:
+    from wug.runs.compare import Comparison
+    from wug.runs.store import Store
     from wug.types import Result, Row, Suite
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -74,6 +76,11 @@ SAVE = click.Option(["--save/--no-save"], default=True, show_default=True, help=
 RESULT_OPTIONS = (SAVE, DB, FORMAT)
 
 
+def choice(name: str, *words: str, help: str) -> Callable[[Function], Function]:
+    """An option that is one of some words, the first of them by default."""
+    return click.option(name, type=click.Choice(words), default=words[0], show_default=True, help=help)
+
+
 def having(*options: click.Parameter) -> Callable[[click.Command], click.Command]:
     """A decorator that gives a command options that several have, behind its own."""
 
@@ -112,6 +119,31 @@ def deliver(results: Sequence[Result], form: str, hint: str | None = None) -> No
         from wug.show.table import FORMATS as WRITERS
 
         printing.emit(WRITERS[form](results))
+
+
+def deliver_text(text: str, output: Path | None) -> None:
+    """Print text for other programs, or write it to a file."""
+    from wug.files import write_text
+
+    if output is None:
+        printing.emit(text)
+    else:
+        write_text(output, text + "\n")
+        say(f"wrote {output}")
+
+
+def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None, output: Path) -> None:
+    """Write the report of runs, with their comparison in it."""
+    from wug.files import write_text
+    from wug.show.page import Report, render
+
+    reports = [
+        Report(result, run=number, command=store.run(number).command, created=store.run(number).started)
+        for number in runs
+        for result in store.results(number)
+    ]
+    write_text(output, render(reports, comparison))
+    say(f"wrote {output}")
 
 
 def scored(suite: Suite, model: str, options: Mapping[str, str], rows: Iterable[Row]) -> Result:
