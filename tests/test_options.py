@@ -139,6 +139,42 @@ def test_a_flag_reaches_the_models_that_have_the_option() -> None:
     assert "seed:7" in wug(*command, "--model", "oracle:pcfgset?error=0.5", "--seed", "7").out
 
 
+@pytest.mark.parametrize(
+    ("command", "signature"),
+    [
+        (
+            "wug_agreement_pp -S metric=mean,sum -S join=detokenized -S eos=last_region -M dtype=bfloat16 -M bos=no",
+            "causal/wug-causal@e54f439a847b,bfloat16|bos:no|join:detokenized|eos:last_region|metric:sum,mean|unit:bits",
+        ),
+        (
+            "wug_coord --model wug-lstm -S target=word -M eos=yes",
+            "lstm/wug-lstm@31711cf3b484,float32|eos:yes|lowercase:yes|state:fresh|words:punctuation|target:word"
+            "|normalise:none",
+        ),
+        (
+            "wug_coord --target word --model wug-masked -M pll=original --no-mask-target",
+            "masked/wug-masked@00124ae6a086,float32|pll:original|target:word|normalise:none|mask_target:no",
+        ),
+        (
+            "localism --model oracle:pcfgset?error=0.3&mistake=early&seed=5",
+            "oracle/pcfgset|error:0.3|mistake:early|seed:5",
+        ),
+        (
+            "wug_cogs_gen -S smatch=yes -S seed=4 -S bleu=no -S dialect=cogs",
+            "seq2seq/wug-cogs@361e9cdfb2ba,float32|beams:1|max_length:auto|dialect:cogs|edition:unpublished"
+            "|smatch:seed 4",
+        ),
+    ],
+)
+def test_the_signature_of_a_command_stays_what_it_was(command: str, signature: str) -> None:
+    said = wug("run", *command.split(), "--limit", 1, "--no-save", "--no-cache", "--device", "cpu", "--format", "json")
+    assert [result["signature"].partition("|model:")[2] for result in said.results] == [f"{signature}|limit:1"]
+
+
+def test_answers_are_cached_under_the_options_as_they_were_written() -> None:
+    assert open_model("oracle:pcfgset?error=0.50", {"seed": "007"}).given == {"error": "0.50", "seed": "007"}
+
+
 PARTS = [(folder, name) for folder in ("families", "models") for name in registry.names(folder)]
 
 

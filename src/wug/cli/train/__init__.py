@@ -72,39 +72,28 @@ def _kind(
     return click.Command(name, params=[material, OUTPUT, *flags, SUITE, common.DB], callback=callback, help=about)
 
 
+def _transformer(name: str, train: Callable[[Training], None], like: str) -> click.Command:
+    """A language model of the shape of another."""
+    about = f"""Train a {name} language model of {like}'s shape on TEXTS: files with a paragraph a line,
+    also .gz or .xz.
+
+    Sentences are seen one by one: those that share a row do not see each other.
+
+    \b
+    wug train {name} corpus.txt -o my-model --steps 6000
+    wug train {name} corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
+    wug run wug_agreement_pp --model my-model
+    """
+    return _kind(name, train, TEXTS, about)
+
+
 def _train(train: Callable[[Training], None], **values: Any) -> None:
     train(Training(**values))
 
 
 KINDS = (
-    _kind(
-        "causal",
-        kinds.causal,
-        TEXTS,
-        """Train a causal language model of Llama's shape on TEXTS: files with a paragraph a line, also .gz or .xz.
-
-        Sentences are seen one by one: those that share a row do not see each other.
-
-        \b
-        wug train causal corpus.txt -o my-model --steps 6000
-        wug train causal corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
-        wug run wug_agreement_pp --model my-model
-        """,
-    ),
-    _kind(
-        "masked",
-        kinds.masked,
-        TEXTS,
-        """Train a masked language model of ModernBERT's shape on TEXTS: files with a paragraph a line, also .gz or .xz.
-
-        Sentences are seen one by one: those that share a row do not see each other.
-
-        \b
-        wug train masked corpus.txt -o my-model --steps 6000
-        wug train masked corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
-        wug run wug_agreement_pp --model my-model
-        """,
-    ),
+    _transformer("causal", kinds.causal, "Llama"),
+    _transformer("masked", kinds.masked, "ModernBERT"),
     _kind(
         "lstm",
         kinds.lstm,
