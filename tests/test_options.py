@@ -81,10 +81,26 @@ def test_what_is_no_value_is_refused_with_what_may_be_written(name: str, text: s
     assert len(str(refused.value)) < 400
 
 
+def test_a_value_from_python_that_is_no_text_is_refused_with_the_text_to_write() -> None:
+    given: dict[str, Any] = {"smatch": True}
+    with pytest.raises(InputError, match="smatch=True: options are text, as on the command line: 'yes'"):
+        open_suites("wug_cogs_gen", given)
+
+
 def test_an_unknown_option_is_named_with_the_nearest_and_all_others() -> None:
     with pytest.raises(UnknownName) as refused:
         read(OPTIONS[:2], {"metrc": "sum"}, "syntaxgym")
     assert str(refused.value) == "unknown option 'metrc' of syntaxgym. Did you mean 'metric'? Options: metric, beams"
+
+
+def test_an_option_is_described_with_the_words_to_choose_from_and_its_default() -> None:
+    described = [option.described for option in OPTIONS[:4]]
+    assert described == [
+        "how  [sum|mean|all]",
+        "how many  [default: 1]",
+        "which share  [default: 0]",
+        "whether  [yes|no; default: no]",
+    ]
 
 
 def test_a_mapping_of_names_to_help_declares_options_that_are_text() -> None:

@@ -40,6 +40,8 @@ class Option:
 
     def read(self, text: str) -> Any:
         """The value that the text stands for, or an InputError that says what may be written."""
+        if not isinstance(text, str):  # from Python
+            raise InputError(f"{self.name}={text!r}: options are text, as on the command line: {written(text)!r}")
         if not self.many:
             return self._value(text, text)
         parts = tuple(self._value(part.strip(), text) for part in text.split(",") if part.strip())
@@ -57,9 +59,9 @@ class Option:
     @property
     def described(self) -> str:
         """The help, the words to choose from and the default, in a line."""
-        choice = f": {self.values}" if isinstance(self.type, tuple) or self.type is bool else ""
-        default = "" if self.default in (None, "", ()) else f"  [default: {written(self.default)}]"
-        return f"{self.help}{choice}{default}"
+        choice = [self.values.replace(", ", "|")] if isinstance(self.type, tuple) or self.type is bool else []
+        default = [] if self.default in (None, "", ()) else [f"default: {written(self.default)}"]
+        return self.help + (f"  [{'; '.join(choice + default)}]" if choice or default else "")
 
     def _value(self, text: str, whole: str) -> Any:
         value = _READERS.get(self.type, _word)(text, self)
