@@ -61,7 +61,11 @@ def test_what_is_not_given_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("metric", "summ", "metric=summ: use one of sum, mean, all, or several with commas between them"),
+        (
+            "metric",
+            "summ",
+            "metric=summ: use one of sum, mean, all, or several with commas between them. Did you mean 'sum'?",
+        ),
         ("metric", "sum,mode", "metric=sum,mode: use one of"),
         ("metric", " , ", "metric= , : use one of"),
         ("beams", "0", "beams=0: write a whole number, 1 or more"),

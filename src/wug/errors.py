@@ -79,7 +79,7 @@ class UnknownOption(UnknownName):
     def __init__(self, name: str, of: str, known: Iterable[str]) -> None:
         names = list(known)
         super().__init__("option", name, names)
-        near = _nearest(name, names)
+        near = nearest(name, names)
         meant = f" Did you mean {near!r}?" if near else ""
         there = f"Options: {', '.join(names)}" if names else "It has none"
         self.args = (f"unknown option {name!r} of {of}.{meant} {there}",)
@@ -113,7 +113,7 @@ class StoreError(WugError):
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The end of an error message: " Did you mean 'x'?", or the names that exist, or nothing."""
     names = list(known)
-    near = _nearest(name, names)
+    near = nearest(name, names)
     if near:
         return f" Did you mean {near!r}?"
     if not names:
@@ -122,7 +122,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f" There is: {shown}"
 
 
-def _nearest(name: str, known: Sequence[str]) -> str | None:
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that is most like `name`; None where none is like it."""
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.65)), None)
 
 

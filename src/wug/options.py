@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wug.errors import InputError, UnknownOption
+from wug.errors import InputError, UnknownOption, nearest
 from wug.files import shortened, user_path
 
 Kind: TypeAlias = type[bool] | type[int] | type[float] | type[str] | type[Path] | tuple[str, ...]
@@ -74,7 +74,10 @@ class Option:
 
     def _refusal(self, text: str) -> InputError:
         if isinstance(self.type, tuple):
-            wanted = f"use one of {self.values}" + (", or several with commas between them" if self.many else "")
+            near = next((found for part in text.split(",") if (found := nearest(part.strip(), self.type))), None)
+            several = ", or several with commas between them" if self.many else ""
+            meant = "" if near is None else f". Did you mean {near!r}?"
+            wanted = f"use one of {self.values}{several}{meant}"
         elif self.type is bool:
             wanted = "write yes or no"
         else:
@@ -84,8 +87,8 @@ class Option:
     @property
     def _bounds(self) -> str:
         if self.least is not None and self.most is not None:
-            return f" from {self.least:g} to {self.most:g}"
-        return "" if self.least is None else f", {self.least:g} or more"
+            return f" from {self.least:,.10g} to {self.most:,.10g}"
+        return "" if self.least is None else f", {self.least:,.10g} or more"
 
 
 Declared: TypeAlias = Iterable[Option] | Mapping[str, str]

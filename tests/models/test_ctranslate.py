@@ -300,7 +300,7 @@ def test_wrong_names_and_options_are_errors(folder: Path, tmp_path: Path) -> Non
         load(folder, dtype="float8")
     with pytest.raises(InputError, match="tokens='bpe'"):
         load(folder, tokens="bpe")
-    with pytest.raises(InputError, match="device='cuda:x'"):
+    with pytest.raises(InputError, match="device=cuda:x"):
         load(folder, device="cuda:x")
     with pytest.raises(ModelError, match="cannot be loaded"):
         load(folder, device="abacus")
