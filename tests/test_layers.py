@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
-CORE = {"types", "errors", "files", "registry", "rows", "stats", "stats_paired", "alignment"}
+CORE = {"types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment"}
 ALLOWED = {
     "types": set(),
     "errors": {"types"},
     "files": {"errors"},
     "registry": {"errors"},
+    "options": {"errors", "files"},
     "rows": {"errors", "types"},
     "stats": {"types"},
     "stats_paired": {"stats"},

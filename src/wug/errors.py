@@ -5,6 +5,7 @@ WugError                 the root; the command line prints it and exits with 1
 │   ├── FormulaError     a prediction that cannot be read, with a caret under the fault
 │   └── SuiteError       a suite with one or more faults, all of them listed
 ├── UnknownName          a name that is not known, with the nearest one that is
+│   └── UnknownOption    an option that is not known, with all that there are
 ├── ModelError           a model that cannot be loaded or does not answer
 ├── MissingExtra         an optional package that is not installed
 ├── BrokenPlugin         a part of wug that another package adds and that cannot be imported
@@ -72,6 +73,18 @@ class UnknownName(WugError):
         super().__init__(f"unknown {what} {name!r}.{suggestion(name, self.known)}")
 
 
+class UnknownOption(UnknownName):
+    """An option that its owner does not have, with the nearest one and all that it has."""
+
+    def __init__(self, name: str, of: str, known: Iterable[str]) -> None:
+        names = list(known)
+        super().__init__("option", name, names)
+        near = nearest(name, names)
+        meant = f" Did you mean {near!r}?" if near else ""
+        there = f"Options: {', '.join(names)}" if names else "It has none"
+        self.args = (f"unknown option {name!r} of {of}.{meant} {there}",)
+
+
 class ModelError(WugError):
     """A model that cannot be loaded or does not answer."""
 
@@ -100,13 +113,18 @@ class StoreError(WugError):
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The end of an error message: " Did you mean 'x'?", or the names that exist, or nothing."""
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.65)
+    near = nearest(name, names)
     if near:
-        return f" Did you mean {near[0]!r}?"
+        return f" Did you mean {near!r}?"
     if not names:
         return ""
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return f" There is: {shown}"
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that is most like `name`; None where none is like it."""
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.65)), None)
 
 
 def caret(text: str, start: int, end: int) -> str:

@@ -159,7 +159,7 @@ def test_a_text_that_was_refused_leaves_nothing_behind_for_the_next(tmp_path: Pa
     short.write_text("One word.\n", encoding="utf-8")
     for kind in KINDS:
         folder = tmp_path / kind
-        refused(train(kind, short, folder, "--steps", 1), "not enough for a row of 16", "--length")
+        refused(train(kind, short, folder, "--steps", 1), "not enough for a row of 16", "--context-length")
         assert train(kind, text, folder, "--steps", 1).code == 0
 
 
@@ -216,11 +216,11 @@ def test_too_little_memory_is_said_with_a_remedy(
     take, folder, left = _steps.Steps.take, tmp_path / "model", itertools.count()
     with monkeypatch.context() as patched:
         patched.setattr(_steps.Steps, "take", starved)
-        refused(train("seq2seq", examples, folder, "--steps", 6), "4 rows", "smaller --batch")
+        refused(train("seq2seq", examples, folder, "--steps", 6), "4 rows", "smaller --batch-size")
     with monkeypatch.context() as patched:
         patched.setattr(_steps.Steps, "take", lambda *given: take(*given) if next(left) < 4 else starved())
         again = ("--steps", 6, "--batch", 2, "--checkpoint-every", 2)
-        refused(train("seq2seq", examples, folder, *again), "2 rows", "smaller --batch", "checkpoint", "stays")
+        refused(train("seq2seq", examples, folder, *again), "2 rows", "smaller --batch-size", "checkpoint", "stays")
     assert train("seq2seq", examples, folder, *again).code == 0
 
 
@@ -255,13 +255,15 @@ def test_what_cannot_be_is_refused_with_one_message(tmp_path: Path, text: Path, 
     refused(train(kind, tmp_path / "none.txt", folder, "--steps", 1), "none.txt")
     refused(train(kind, material, folder, "--steps", 1, "--device", "nowhere"), "cannot use device 'nowhere'")
     if kind != "lstm":
-        refused(train(kind, material, folder, "--steps", 1, "--heads", 3), "a width of 16", "3 heads")
+        refused(
+            train(kind, material, folder, "--steps", 1, "--heads", 3), "an embedding size of 16", "3 attention heads"
+        )
 
 
 def test_a_head_of_an_odd_number_of_places_is_refused(tmp_path: Path, text: Path) -> None:
     odd = ("--steps", 1, "--width", 10, "--heads", 2)
-    refused(train("causal", text, tmp_path / "m", *odd), "2 heads 5 numbers", "even")
-    refused(train("masked", text, tmp_path / "m", *odd), "2 heads 5 numbers", "even")
+    refused(train("causal", text, tmp_path / "m", *odd), "2 attention heads 5 dimensions", "even")
+    refused(train("masked", text, tmp_path / "m", *odd), "2 attention heads 5 dimensions", "even")
 
 
 @pytest.mark.parametrize("kind", ["causal", "masked", "lstm"])

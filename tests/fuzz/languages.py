@@ -361,14 +361,12 @@ def _take_option(text: str, _: Any) -> None:
     from wug.families.cogs import settings as cogs
     from wug.families.pairs import settings as pairs
     from wug.families.syntaxgym import choices
-    from wug.models import _settings
+    from wug.options import names, read
 
     key, _, value = text.partition("=")
     options = {key: value}
     if key in ("concurrency", "timeout"):
-        _settings.whole(options, key)
-        _settings.seconds(options, key)
-        _settings.flag(options, key)
+        read(registry.find("models", "endpoint").OPTIONS, options, "endpoint models")
     elif key in ("limit", "sides", "steps"):
         given = {
             "limit": ["run", "test.src", "--model", "oracle:pcfgset", "--no-cache", "--limit"],
@@ -381,7 +379,7 @@ def _take_option(text: str, _: Any) -> None:
         )
     else:
         for family, take in (("pairs", pairs), ("syntaxgym", choices), ("cogs", cogs)):
-            if key in registry.find("families", family).OPTIONS:
+            if key in names(registry.find("families", family).OPTIONS):
                 with suppress(WugError):
                     take(options)
 

@@ -400,9 +400,9 @@ def test_weights_that_are_no_numbers_are_an_error(tmp_path: Path) -> None:
 
 def test_a_wrong_option_or_folder_is_named(folder: Path, tmp_path: Path) -> None:
     faults: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: load(folder, beam="2"), UnknownName, "unknown option of attention_lstm models 'beam'"),
-        (lambda: load(folder, max_length="0"), InputError, "max_length='0'"),
-        (lambda: load(folder, dtype="int8"), InputError, "dtype='int8' is not one of"),
+        (lambda: load(folder, beam="2"), UnknownName, "unknown option 'beam' of attention_lstm models"),
+        (lambda: load(folder, max_length="0"), InputError, "max_length=0: write a whole number, 1 or more"),
+        (lambda: load(folder, dtype="int8"), InputError, "dtype=int8: use one of"),
         (lambda: load(folder, device="abacus"), ModelError, "cannot move to device 'abacus'"),
         (lambda: load(tmp_path / "none"), ModelError, "no such folder"),
     ]

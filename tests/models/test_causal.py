@@ -210,7 +210,7 @@ def test_a_span_is_corrected_as_in_the_whole_text(tiny_causal: Maker) -> None:
 def test_the_published_correction_wants_the_tokenizers_of_the_paper(tiny_causal: Maker) -> None:
     with pytest.raises(ModelError, match="boundary=published needs a tokenizer with Ġ"):
         load(tiny_causal("gpt2", "metaspace"), boundary="published")
-    with pytest.raises(InputError, match="write yes, no or published"):
+    with pytest.raises(InputError, match="boundary=maybe: use one of no, yes, published"):
         load(tiny_causal(), boundary="maybe")
 
 

@@ -284,7 +284,7 @@ def test_a_program_that_is_not_there_is_named_before_anything_is_asked() -> None
         ("cat 'x", {}, InputError, "cannot be taken apart: No closing quotation"),
         (" ", {}, InputError, "is empty"),
         ("cp x {output}", {}, InputError, r"\{output\} without \{source\}"),
-        ("cat", {"timeout": "soon"}, InputError, "timeout='soon': write a number of seconds"),
+        ("cat", {"timeout": "soon"}, InputError, "timeout=soon: write a number from 0.001 to 10,000,000"),
         ("cat", {"time_out": "1"}, UnknownName, "Did you mean 'timeout'"),
     ],
 )

@@ -389,8 +389,8 @@ def test_the_published_vocabulary_is_read() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"state": "carried"}, "state='carried' is not one of fresh, carry, published"),
-        ({"dtype": "int8"}, "dtype='int8' is not one of"),
+        ({"state": "carried"}, "state=carried: use one of fresh, carry, published"),
+        ({"dtype": "int8"}, "dtype=int8: use one of"),
         ({"eos": "maybe"}, "write yes or no"),
         ({"device": "abacus"}, "cannot move to device 'abacus'"),
         ({"vocab": "/nowhere/vocab.txt"}, "no such file"),

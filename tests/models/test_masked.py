@@ -454,9 +454,9 @@ def test_weights_that_are_no_numbers_are_refused(tiny_model: Maker, tmp_path: Pa
 def test_options_that_are_not_known_are_refused(tiny_model: Maker) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'pll'"):
         load(tiny_model(), pl="original")
-    with pytest.raises(InputError, match="pll='l2r' is not one of within_word_l2r, original"):
+    with pytest.raises(InputError, match="pll=l2r: use one of within_word_l2r, original"):
         load(tiny_model(), pll="l2r")
-    with pytest.raises(InputError, match="nodes='0'"):
+    with pytest.raises(InputError, match="nodes=0: write a whole number, 1 or more"):
         load(tiny_model(), nodes="0")
 
 

@@ -69,12 +69,12 @@ def test_what_changes_its_answers_is_among_its_options() -> None:
     [
         ("oracle:pcfgsett", UnknownName, "Did you mean 'pcfgset'"),
         ("oracle:pcfgset?eror=0.1", UnknownName, "Did you mean 'error'"),
-        ("oracle:pcfgset?error=2", InputError, "error=2: a share"),
-        ("oracle:pcfgset?error=nan", InputError, "error=nan: a share"),
-        ("oracle:pcfgset?error=much", InputError, "error=much: a share"),
-        ("oracle:pcfgset?seed=one", InputError, "seed=one: a seed is a whole number"),
-        ("oracle:pcfgset?mistake=symbl", UnknownName, "Did you mean 'symbol'"),
-        ("oracle:pcfgset?reading=rules", UnknownName, "Did you mean 'rule'"),
+        ("oracle:pcfgset?error=2", InputError, "error=2: write a number from 0 to 1"),
+        ("oracle:pcfgset?error=nan", InputError, "error=nan: write a number"),
+        ("oracle:pcfgset?error=much", InputError, "error=much: write a number"),
+        ("oracle:pcfgset?seed=one", InputError, "seed=one: write a whole number"),
+        ("oracle:pcfgset?mistake=symbl", InputError, "mistake=symbl: use one of symbol, early, empty"),
+        ("oracle:pcfgset?reading=rules", InputError, "reading=rules: use one of rule, exception"),
     ],
 )
 def test_a_wrong_option_is_named(name: str, error: type[Exception], message: str) -> None:

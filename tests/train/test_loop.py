@@ -18,7 +18,7 @@ from wug.train.seq2seq import Seq2SeqLesson
 from wug.train.shape import Shape
 
 EXAMPLES = Examples(tuple(f"copy a{n} b{n % 3}" for n in range(24)), tuple(f"a{n} b{n % 3}" for n in range(24)))
-SHAPE = Shape(layers=1, width=16, heads=2, inner=16, dropout=0.1)
+SHAPE = Shape(layers=1, embedding_size=16, heads=2, inner=16, dropout=0.1)
 
 
 def lesson(seed: int = 0) -> Lesson:
@@ -79,7 +79,7 @@ def test_a_loss_that_is_no_number_is_said(tmp_path: Path) -> None:
     taught = lesson()
     with torch.no_grad():
         next(iter(taught.model.parameters())).fill_(float("nan"))
-    with pytest.raises(ModelError, match="lower --rate"):
+    with pytest.raises(ModelError, match="lower --learning-rate"):
         train(taught, recipe(), tmp_path)
 
 

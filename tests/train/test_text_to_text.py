@@ -21,7 +21,7 @@ from wug.train.seq2seq import Seq2SeqLesson
 from wug.train.shape import Shape
 
 LESSONS = [Seq2SeqLesson, AttentionLSTMLesson]
-SHAPE = Shape(layers=1, width=32, heads=4, inner=64)
+SHAPE = Shape(layers=1, embedding_size=32, heads=4, inner=64)
 
 
 def tasks(count: int, seed: int = 0) -> Examples:

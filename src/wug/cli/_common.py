@@ -15,6 +15,8 @@ from wug.cli import _printing as printing
 from wug.show.markup import visible
 
 if TYPE_CHECKING:
+    from wug.runs.compare import Comparison
+    from wug.runs.store import Store
     from wug.types import Result, Row, Suite
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -22,6 +24,24 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MANY = 12
 """Beyond so many runs a hint does not list them."""
 FORMATS = ("table", "json", "csv", "tsv", "md", "latex")
+
+
+POSITIVE = click.IntRange(min=1)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+SEED_OF_MATERIAL = click.Option(
+    ["--seed"], type=int, default=0, show_default=True, help="The same seed makes the same material."
+)
+FORCE = click.Option(["--force"], is_flag=True, help="Write over files that exist.")
+
+
+def refuse_existing(paths: Iterable[Path], force: bool) -> None:
+    """InputError for the first file that exists already, unless it may be written over."""
+    from wug.errors import InputError
+
+    for path in paths:
+        if path.exists() and not force:
+            raise InputError("exists already. Give another name, or --force to write over it", file=path)
 
 
 def default_db() -> Path:
@@ -38,34 +58,37 @@ def default_cache() -> Path:
     return user_cache_path("wug", appauthor=False) / "answers.db"
 
 
-def db_option(function: Function) -> Function:
-    """--db, the run store."""
-    return click.option(
-        "--db",
-        type=click.Path(path_type=Path, dir_okay=False),
-        envvar="WUG_DB",
-        help="The file that keeps runs.  [default: wug.db in the user's data folder]",
-    )(function)
+DB = click.Option(
+    ["--db"],
+    type=FILE,
+    envvar="WUG_DB",
+    help="The file that keeps runs.  [default: wug.db in the user's data folder]",
+)
+FORMAT = click.Option(
+    ["--format", "form"],
+    type=click.Choice(FORMATS),
+    default="table",
+    envvar="WUG_FORMAT",
+    show_default=True,
+    help="How results are printed. tsv of SyntaxGym suites is SyntaxGym's own table, a row a judgement.",
+)
+SAVE = click.Option(["--save/--no-save"], default=True, show_default=True, help="Keep the run in the store.")
+RESULT_OPTIONS = (SAVE, DB, FORMAT)
 
 
-def format_option(function: Function) -> Function:
-    """--format, how results are printed."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(FORMATS),
-        default="table",
-        envvar="WUG_FORMAT",
-        show_default=True,
-        help="How results are printed. tsv of SyntaxGym suites is SyntaxGym's own table, a row a judgement.",
-    )(function)
+def choice(name: str, *words: str, help: str) -> Callable[[Function], Function]:
+    """An option that is one of some words, the first of them by default."""
+    return click.option(name, type=click.Choice(words), default=words[0], show_default=True, help=help)
 
 
-def save_option(function: Function) -> Function:
-    """--save/--no-save, whether results go to the store."""
-    return click.option("--save/--no-save", default=True, show_default=True, help="Keep the run in the store.")(
-        function
-    )
+def having(*options: click.Parameter) -> Callable[[click.Command], click.Command]:
+    """A decorator that gives a command options that several have, behind its own."""
+
+    def decorate(command: click.Command) -> click.Command:
+        command.params.extend(options)
+        return command
+
+    return decorate
 
 
 def pairs(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
@@ -96,6 +119,31 @@ def deliver(results: Sequence[Result], form: str, hint: str | None = None) -> No
         from wug.show.table import FORMATS as WRITERS
 
         printing.emit(WRITERS[form](results))
+
+
+def deliver_text(text: str, output: Path | None) -> None:
+    """Print text for other programs, or write it to a file."""
+    from wug.files import write_text
+
+    if output is None:
+        printing.emit(text)
+    else:
+        write_text(output, text + "\n")
+        say(f"wrote {output}")
+
+
+def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None, output: Path) -> None:
+    """Write the report of runs, with their comparison in it."""
+    from wug.files import write_text
+    from wug.show.page import Report, render
+
+    reports = [
+        Report(result, run=number, command=store.run(number).command, created=store.run(number).started)
+        for number in runs
+        for result in store.results(number)
+    ]
+    write_text(output, render(reports, comparison))
+    say(f"wrote {output}")
 
 
 def scored(suite: Suite, model: str, options: Mapping[str, str], rows: Iterable[Row]) -> Result:

@@ -2,68 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection
+from dataclasses import dataclass
 
 import click
 
-from wug.cli._common import Function
+OPTIONS = (
+    click.Option(["--target"], type=click.Choice(["sentence", "word"]), help="What of a pair is scored."),
+    click.Option(["--eval-target-word", "--eval_target_word"], is_flag=True, help="The same as --target word."),
+    click.Option(
+        ["--mask-target/--no-mask-target", "--mask_target/--no_mask_target"],
+        default=None,
+        help="With --target word, whether a masked model is asked about the target alone.",
+    ),
+    click.Option(
+        ["--single-piece-only", "--single_piece_only"],
+        is_flag=True,
+        help="With --target word, leave out targets of several tokens.",
+    ),
+    click.Option(
+        ["--print-word-probs", "--print_word_probs"],
+        is_flag=True,
+        help="Print the log-probability of every word of every pair.",
+    ),
+    click.Option(["--original"], is_flag=True, help="The file is in the original format (it is recognised anyway)."),
+    click.Option(["--vocab"], help="The vocabulary of a word-level model; the same as -M vocab=FILE."),
+    click.Option(["--seed"], type=int, help="For models that draw by chance; scoring has no chance in it."),
+    click.Option(["--cuda"], is_flag=True, help="The same as --device cuda."),
+    click.Option(["--device"], envvar="WUG_DEVICE", help="Such as cpu, cuda, cuda:1."),
+)
+"""Each with a hyphen and with an underscore."""
 
 
-def option_flags(function: Function) -> Function:
-    """The flags, each with a hyphen and with an underscore."""
-    flags = [
-        click.option("--target", type=click.Choice(["sentence", "word"]), help="What of a pair is scored."),
-        click.option("--eval-target-word", "--eval_target_word", is_flag=True, help="The same as --target word."),
-        click.option(
-            "--mask-target/--no-mask-target",
-            "--mask_target/--no_mask_target",
-            default=None,
-            help="With --target word, whether a masked model is asked about the target alone.",
-        ),
-        click.option(
-            "--single-piece-only",
-            "--single_piece_only",
-            is_flag=True,
-            help="With --target word, leave out targets of several tokens.",
-        ),
-        click.option(
-            "--print-word-probs",
-            "--print_word_probs",
-            is_flag=True,
-            help="Print the log-probability of every word of every pair.",
-        ),
-        click.option("--original", is_flag=True, help="The file is in the original format (it is recognised anyway)."),
-        click.option("--vocab", help="The vocabulary of a word-level model; the same as -M vocab=FILE."),
-        click.option("--seed", type=int, help="For models that draw by chance; scoring has no chance in it."),
-        click.option("--cuda", is_flag=True, help="The same as --device cuda."),
-        click.option("--device", envvar="WUG_DEVICE", help="Such as cpu, cuda, cuda:1."),
-    ]
-    for flag in reversed(flags):
-        function = flag(function)
-    return function
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the flags say."""
 
+    target: str | None
+    eval_target_word: bool
+    mask_target: bool | None
+    single_piece_only: bool
+    print_word_probs: bool
+    original: bool
+    vocab: str | None
+    seed: int | None
+    cuda: bool
+    device: str | None
 
-def suite_options(flags: Mapping[str, Any]) -> dict[str, str]:
-    """The scoring options that the flags ask for."""
-    found: dict[str, str] = {}
-    if flags["target"] or flags["eval_target_word"]:
-        found["target"] = flags["target"] or "word"
-    if flags["mask_target"] is False:
-        found["mask_target"] = "no"
-    for name in ("single_piece_only", "print_word_probs"):
-        if flags[name]:
-            found[name] = "yes"
-    if flags["original"]:
-        found["format"] = "original"
-    return found
+    @property
+    def suite_options(self) -> dict[str, str]:
+        """The scoring options that they ask for."""
+        wanted = {
+            "target": self.target or ("word" if self.eval_target_word else None),
+            "mask_target": "no" if self.mask_target is False else None,
+            "single_piece_only": "yes" if self.single_piece_only else None,
+            "print_word_probs": "yes" if self.print_word_probs else None,
+            "format": "original" if self.original else None,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
 
-
-def model_options(flags: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, str]:
-    """The model options that the flags ask for, of those that a kind of model has."""
-    wanted = {
-        "vocab": flags["vocab"],
-        "seed": None if flags["seed"] is None else str(flags["seed"]),
-        "device": flags["device"] or ("cuda" if flags["cuda"] else None),
-    }
-    return {name: value for name, value in wanted.items() if value is not None and name in known}
+    def model_options(self, known: Collection[str]) -> dict[str, str]:
+        """The model options that they ask for, of those that a kind of model has."""
+        wanted = {
+            "vocab": self.vocab,
+            "seed": None if self.seed is None else str(self.seed),
+            "device": self.device or ("cuda" if self.cuda else None),
+        }
+        return {name: value for name, value in wanted.items() if value is not None and name in known}

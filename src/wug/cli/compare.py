@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CHARTS = (".svg", ".png")
 
 
+@common.having(common.DB, common.FORMAT)
 @click.command("compare")
 @click.argument("sides", nargs=-1, required=True, metavar="RUN[,RUN...]...")
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
@@ -31,11 +32,10 @@ CHARTS = (".svg", ".png")
     "--pool", is_flag=True, help="Also each suite's right-or-wrong checks together, and all suites, clustered by item."
 )
 @click.option("--items", type=click.IntRange(min=0), default=0, metavar="N", help="List N items that differ.")
-@click.option(
+@common.choice(
     "--interval",
-    type=click.Choice(["t", "bca"]),
-    default="t",
-    show_default=True,
+    "t",
+    "bca",
     help="The interval of means: Student's t, or the BCa bootstrap. Right or wrong has Tango's score interval.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For drawn signs and samples.")
@@ -44,11 +44,9 @@ CHARTS = (".svg", ".png")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=common.FILE,
     help="A file; its suffix says what: .html a report, .svg or .png a chart, .csv .tsv .json .md .tex a table.",
 )
-@common.db_option
-@common.format_option
 def command(
     sides: tuple[str, ...],
     suites: tuple[str, ...],
@@ -113,7 +111,7 @@ def _compare(store: Store, sides: list[list[int]], choice: Choice, output: Path 
     elif output is not None and suffix in (".html", ".htm"):
         _page(store, found, output)
     else:
-        _deliver(report.FORMATS[_form(output, form)](found), output)
+        common.deliver_text(report.FORMATS[_form(output, form)](found), output)
 
 
 def _curve(
@@ -135,22 +133,12 @@ def _curve(
         charts.save(learning.chart(curves), output)
         common.say(f"wrote {output}")
     else:
-        _deliver(learning.FORMATS[_form(output, form)](curves), output)
+        common.deliver_text(learning.FORMATS[_form(output, form)](curves), output)
 
 
 def _page(store: Store, found: Comparison, output: Path) -> None:
     """The report of the runs, with the comparison in it."""
-    from wug.files import write_text
-    from wug.show.page import Report, render
-
-    reports = [
-        Report(result, run=number, command=store.run(number).command, created=store.run(number).started)
-        for side in found.sides
-        for number in side.runs
-        for result in store.results(number)
-    ]
-    write_text(output, render(reports, found))
-    common.say(f"wrote {output}")
+    common.write_page(store, [number for side in found.sides for number in side.runs], found, output)
 
 
 def _side(text: str) -> list[int]:
@@ -189,16 +177,6 @@ def _form(output: Path | None, form: str) -> str:
         every = ", ".join([*CHARTS, ".html", *known])
         raise InputError(f"unknown kind of file {suffix!r}. Use one of {every}, or say --format", file=output)
     return known[suffix]
-
-
-def _deliver(text: str, output: Path | None) -> None:
-    from wug.files import write_text
-
-    if output is None:
-        printing.emit(text)
-    else:
-        write_text(output, text + "\n")
-        common.say(f"wrote {output}")
 
 
 def _console() -> Console:

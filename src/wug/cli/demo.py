@@ -44,12 +44,12 @@ GOES = (
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("demo"),
+    type=common.FOLDER,
+    default="demo",
     show_default=True,
     help="The folder for the runs and the report.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, for a quicker look.")
+@click.option("--limit", type=common.POSITIVE, help="Only N items of each suite, for a quicker look.")
 def command(output: Path, limit: int | None) -> None:
     """Ask the built-in models what the built-in suites of every family want to know, and write a report.
 

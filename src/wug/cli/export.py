@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wug.cli import _common as common
-from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.runs.store import Store
@@ -22,6 +21,7 @@ WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", ".tex": "latex"}
 
 
+@common.having(common.DB)
 @click.command("export")
 @click.argument("runs", nargs=-1, required=True, type=int, metavar="RUN...")
 @click.option(
@@ -36,11 +36,10 @@ SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", 
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
 @click.option("--chart", is_flag=True, help="A chart instead, as the file's name ends: .svg, .png, .html, .json.")
 @click.option("--figure", help="Which of a suite's charts: a word of its title.  [default: the first]")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file.  [default: stdout]")
+@click.option("-o", "--output", type=common.FILE, help="A file.  [default: stdout]")
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, no apostrophe before text that a spreadsheet would take for a formula."
 )
-@common.db_option
 def command(
     runs: tuple[int, ...],
     form: str | None,
@@ -80,7 +79,7 @@ def command(
     if text is None and form == "parquet" and output is not None:
         _write_parquet(columns, rows, output)
         return
-    _deliver(_written(columns, rows, form, raw) if text is None else text, output)
+    common.deliver_text(_written(columns, rows, form, raw) if text is None else text, output)
 
 
 def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcomes: bool = True) -> list[Result]:
@@ -179,16 +178,6 @@ def _chart(
         results = _results(store, runs, suites)
         charts.save(figures.choose(results, figure).chart, output)
     common.say(f"wrote {output}")
-
-
-def _deliver(text: str, output: Path | None) -> None:
-    from wug.files import write_text
-
-    if output is None:
-        printing.emit(text)
-    else:
-        write_text(output, text + "\n")
-        common.say(f"wrote {output}")
 
 
 def _require_parquet(path: Path | None) -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 
+if TYPE_CHECKING:
+    from wug.options import Declared
 
+
+@common.having(common.DB)
 @click.command("list")
 @click.argument("what", type=click.Choice(["suites", "models", "runs"]))
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@common.db_option
 def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) -> None:
     """List built-in suites and families, kinds of models with their options, or runs.
 
@@ -55,7 +59,7 @@ def _families() -> list[dict[str, object]]:
         {
             "family": name,
             "about": registry.summary("families", name),
-            "scoring options (-S)": dict(family.OPTIONS),
+            "scoring options (-S)": _described(family.OPTIONS),
         }
         for name, family in registry.usable("families")
     ]
@@ -108,8 +112,15 @@ def _kinds() -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for name, backend in registry.usable("models"):
         about = registry.summary("models", name)
-        rows.append({"kind": f"{name}:", "about": about, "options (-M)": dict(backend.OPTIONS)})
+        rows.append({"kind": f"{name}:", "about": about, "options (-M)": _described(backend.OPTIONS)})
     return rows
+
+
+def _described(options: Declared) -> dict[str, str]:
+    """The options by name, with what there is to say of each."""
+    from wug.options import declared
+
+    return {option.name: option.described for option in declared(options)}
 
 
 def _runs(db: Path | None) -> list[dict[str, object]]:

@@ -15,36 +15,35 @@ import click
 
 from wug import __version__, registry
 from wug.cli import _printing as printing
-from wug.errors import WugError
+from wug.errors import WugError, suggestion
 from wug.files import shortened
 
 
-class Commands(click.Group):
-    """A group whose commands are the modules of a folder."""
-
-    folder = "cli"
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The modules' names."""
-        return [name.replace("_", "-") for name in registry.names(self.folder) if name != "main"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The module's `command`; None for a name that is not there."""
-        name = cmd_name.replace("-", "_")
-        if name not in registry.names(self.folder) or name == "main":
-            return None
-        command: click.Command = registry.find(self.folder, name).command
-        return command
+class Named(click.Group):
+    """A group that knows the nearest name for an unknown one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest name for an unknown one."""
-        from wug.errors import suggestion
-
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             ctx.fail(f"no command {args[0]!r}.{suggestion(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
+
+
+class Commands(Named):
+    """The group whose commands are the modules of this folder."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The modules' names."""
+        return [name for name in registry.names("cli") if name != "main"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The module's `command`; None for a name that is not there."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = registry.find("cli", cmd_name).command
+        return command
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -17,17 +17,10 @@ ITEMS = 20
 """Items that differ, listed for each check of a comparison."""
 
 
+@common.having(common.DB)
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, type=int, metavar="RUN...")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("report.html"),
-    show_default=True,
-    help="The page.",
-)
-@common.db_option
+@click.option("-o", "--output", type=common.FILE, default="report.html", show_default=True, help="The page.")
 def command(runs: tuple[int, ...], output: Path, db: Path | None) -> None:
     """Write runs as one HTML page that opens anywhere, without a network.
 
@@ -37,20 +30,12 @@ def command(runs: tuple[int, ...], output: Path, db: Path | None) -> None:
     wug report 7 -o page.html
     wug report 7 8 9 -o models.html
     """
-    from wug.files import write_text
     from wug.runs.store import Store
     from wug.show import charts
-    from wug.show.page import Report, render
 
     charts.require()
     store = Store(db or common.default_db())
-    reports = [
-        Report(result, run=number, command=store.run(number).command, created=store.run(number).started)
-        for number in runs
-        for result in store.results(number)
-    ]
-    write_text(output, render(reports, _comparison(store, list(dict.fromkeys(runs)))))
-    common.say(f"wrote {output}")
+    common.write_page(store, runs, _comparison(store, list(dict.fromkeys(runs))), output)
 
 
 def _comparison(store: Store, runs: list[int]) -> Comparison | None:

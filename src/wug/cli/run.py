@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wug.types import Result, Suite
 
 
+@common.having(*flags.OPTIONS, *common.RESULT_OPTIONS)
 @click.command("run")
 @click.argument("suites", nargs=-1, metavar="SUITE...")
 @click.option("--data", "more", multiple=True, hidden=True, help="Another way to name a suite.")
@@ -49,32 +50,18 @@ if TYPE_CHECKING:
 @click.option("--kind", help="The family, where the content does not tell.")
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, spread evenly over it.")
-@click.option(
-    "--interval",
-    type=click.Choice(["wilson", "clopper-pearson"]),
-    default="wilson",
-    show_default=True,
-    help="How intervals of shares are made.",
-)
+@common.choice("--interval", "wilson", "clopper-pearson", help="How intervals of shares are made.")
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=common.FILE,
     envvar="WUG_CACHE",
     help="The file of answers that makes runs resume.  [default: in the user's cache folder]",
 )
 @click.option("--no-cache", is_flag=True, help="Ask everything anew and keep no answers.")
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="Where the model runs: on this machine, or in copies on a Ray cluster, one a GPU.",
+@common.choice(
+    "--engine", "local", "ray", help="Where the model runs: on this machine, or in copies on a Ray cluster, one a GPU."
 )
 @click.option("--workers", type=click.IntRange(min=1), help="With --engine ray, how many copies.")
-@flags.option_flags
-@common.save_option
-@common.db_option
-@common.format_option
 def command(
     suites: tuple[str, ...],
     more: tuple[str, ...],
@@ -92,7 +79,7 @@ def command(
     save: bool,
     db: Path | None,
     form: str,
-    **given: Any,
+    **flagged: Any,
 ) -> int:
     """Ask models what suites want to know, and print what was found.
 
@@ -105,7 +92,7 @@ def command(
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
     """
-    from wug import registry
+    from wug import options, registry
     from wug.runs.cache import Cache
     from wug.runs.opening import model_spec
     from wug.runs.store import Store
@@ -115,18 +102,19 @@ def command(
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
     if workers is not None and engine == "local":
         raise click.UsageError("--workers is for --engine ray")
-    chosen = _open(suites + more, {**suite_options, **flags.suite_options(given)}, kind, tags, limit)
+    given = flags.Flags(**flagged)
+    chosen = _open(suites + more, {**suite_options, **given.suite_options}, kind, tags, limit)
     store = Store(db or common.default_db()) if save else None
     answers = None if no_cache else Cache(cache or common.default_cache())
     results: list[Result] = []
     saved: dict[str, int] = {}
     for name, own in _who(models, chosen):
-        known = registry.find("models", model_spec(name).kind).OPTIONS
-        wanted = {**flags.model_options(given, known), **model_options}
+        known = options.names(registry.find("models", model_spec(name).kind).OPTIONS)
+        wanted = {**given.model_options(known), **model_options}
         opened = _opened(name, wanted, engine, workers)
         results += _run(own, name, opened, interval, store, answers, saved)
     common.deliver(results, form, common.next_steps(saved) if saved else None)
-    if given["print_word_probs"] and form == "table":
+    if given.print_word_probs and form == "table":
         for line in word_probabilities(results):
             printing.echo(line)
     return 1 if any(result.status == "failed" for result in results) else 0
@@ -157,10 +145,8 @@ def _open(
     from wug.runs import opening
 
     found: dict[tuple[str, str], Suite] = {}
-    for name in names:
-        for suite in opening.open_suites(name, options, kind):
-            found.setdefault((suite.name, suite.checksum), suite)
-    opening.check_options(options, {suite.kind for suite in found.values()})
+    for suite in opening.open_suites(names, options, kind):
+        found.setdefault((suite.name, suite.checksum), suite)
     chosen = [suite for suite in found.values() if not tags or set(tags) & set(suite.meta.get("tags") or ())]
     if not chosen:
         known = sorted({tag for suite in found.values() for tag in suite.meta.get("tags") or ()})

@@ -10,11 +10,10 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 
 
+@common.having(common.DB, common.FORMAT)
 @click.command("show")
 @click.argument("run", type=int)
 @click.option("--failing", is_flag=True, help="The items that fail, with their sentences.")
-@common.db_option
-@common.format_option
 def command(run: int, failing: bool, db: Path | None, form: str) -> None:
     """Print the results of a run that was kept.
 

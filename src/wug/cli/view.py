@@ -14,6 +14,7 @@ OWN = ("127.0.0.1", "localhost", "::1")
 """Addresses that only this machine can reach."""
 
 
+@common.having(common.DB)
 @click.command("view")
 @click.option(
     "--port",
@@ -39,11 +40,10 @@ OWN = ("127.0.0.1", "localhost", "::1")
 @click.option("--model", "models", multiple=True, metavar="MODEL", help="A model that pages may ask; repeatable.")
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=common.FILE,
     envvar="WUG_CACHE",
     help="The file of cached answers.  [default: answers.db in the user's cache folder]",
 )
-@common.db_option
 def command(
     port: int,
     host: str,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from wug.errors import MissingExtra, ModelError
+from wug.errors import ModelError
 from wug.models import _greedy, _weights
 from wug.models._asking import Written, batches
-from wug.models._settings import DTYPES, choice, flag
 from wug.models._spec import ModelSpec
 
 KEPT = (
@@ -218,18 +217,14 @@ class Decoder:
         return count
 
 
-def open_weights(spec: ModelSpec, auto: str) -> _weights.Loaded:
+def open_weights(spec: ModelSpec, auto: str, options: Mapping[str, Any]) -> _weights.Loaded:
     """The model that `spec` names, by the transformers class `auto`, as its options want it."""
-    try:
-        device = _weights.pick_device(spec.options.get("device"))
-    except ImportError:
-        raise MissingExtra(f"a {spec.kind} model", "hf") from None
     return _weights.load(
         spec,
         auto,
-        dtype=choice(spec.options, "dtype", DTYPES),
-        device=device,
-        trust_remote_code=flag(spec.options, "trust_remote_code"),
+        dtype=options["dtype"],
+        device=_weights.pick_device(options["device"]),
+        trust_remote_code=options["trust_remote_code"],
     )
 
 

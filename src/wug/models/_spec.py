@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qsl
 
 from wug.errors import InputError, UnknownName
 from wug.files import existing, shortened, user_path
+from wug.options import Declared, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,13 @@ class ModelSpec:
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}" + (f"@{self.revision}" if self.revision else "")
 
-    def checked(self, known: Mapping[str, str]) -> Mapping[str, str]:
-        """The options, or an error that names one which `known` does not have."""
-        for key in self.options:
-            if key not in known:
-                raise UnknownName(f"option of {self.kind} models", key, known)
+    def read(self, known: Declared) -> dict[str, Any]:
+        """The value of every option of the backend, or an error for one that it does not have."""
+        return read(known, self.options, f"{self.kind} models")
+
+    def checked(self, known: Declared) -> Mapping[str, str]:
+        """The options as they were given, once they are known to be ones of the backend."""
+        self.read(known)
         return self.options
 
 

@@ -129,14 +129,6 @@ def alternatives(requests: Sequence[Request]) -> list[list[int]]:
     return turns
 
 
-def yes(options: Mapping[str, str], name: str) -> bool:
-    """Whether an option is set; the default is no."""
-    value = options.get(name, "no").lower()
-    if value not in ("yes", "no", "true", "false", "1", "0"):
-        raise InputError(f"option {name}={value!r}: write yes or no")
-    return value in ("yes", "true", "1")
-
-
 def _numbered(names: Sequence[str], path: Path) -> dict[str, int]:
     """The number of each word; an error where a line is no word, or a word that is there already."""
     index: dict[str, int] = {}

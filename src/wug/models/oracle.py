@@ -6,21 +6,20 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from types import MappingProxyType
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias
 
-from wug.errors import InputError, UnknownName
+from wug.errors import UnknownName
 from wug.families.pcfgset.language import answer, exceptional, exceptions
 from wug.models._spec import ModelSpec
+from wug.options import Option
 
 ANSWERS = "text"
-OPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "error": "share of sources that get a wrong answer, 0 to 1 (default 0)",
-        "mistake": "what a wrong answer is: symbol (one is another), early (the last is missing) or empty",
-        "reading": "of the overgeneralisation pairs: rule, or exception for the remapped meaning",
-        "seed": "which sources get a wrong answer (default 0)",
-    }
+MISTAKES, READINGS = ("symbol", "early", "empty"), ("rule", "exception")
+OPTIONS = (
+    Option("error", float, 0.0, "the share of sources that get a wrong answer", least=0, most=1),
+    Option("mistake", MISTAKES, "symbol", "a wrong answer has another symbol, lacks the last one (early), or is empty"),
+    Option("reading", READINGS, "rule", "of the overgeneralisation pairs; exception is the remapped meaning"),
+    Option("seed", int, 0, "which sources get a wrong answer"),
 )
 LANGUAGES = ("pcfgset",)
 
@@ -69,17 +68,7 @@ def load(spec: ModelSpec) -> Oracle:
     """The oracle of a language, by its name."""
     if spec.name not in LANGUAGES:
         raise UnknownName("oracle", spec.name, LANGUAGES)
-    given = spec.checked(OPTIONS)
-    mistake, reading = given.get("mistake", "symbol"), given.get("reading", "rule")
-    for value, kind, known in ((mistake, "mistake", get_args(Mistake)), (reading, "reading", get_args(Reading))):
-        if value not in known:
-            raise UnknownName(f"{kind} of an oracle", value, known)
-    return Oracle(
-        error=_share(given.get("error", "0")),
-        mistake=cast(Mistake, mistake),
-        reading=cast(Reading, reading),
-        seed=_whole(given.get("seed", "0")),
-    )
+    return Oracle(**spec.read(OPTIONS))
 
 
 def _wrong(right: str, mistake: Mistake, random: Random) -> str:
@@ -95,20 +84,3 @@ def _wrong(right: str, mistake: Mistake, random: Random) -> str:
     others = [f"{letter}{number}" for letter in "ABCDE" for number in range(1, 4)]
     symbols[place] = random.choice([symbol for symbol in others if symbol != symbols[place]])
     return " ".join(symbols)
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise InputError(f"error={text}: a share of wrong answers lies between 0 and 1")
-    return value
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"seed={text}: a seed is a whole number") from None

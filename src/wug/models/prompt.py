@@ -8,26 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, ModelError
-from wug.files import checksum, read_lines, user_path
+from wug.files import checksum, read_lines
 from wug.models import _asking, _weights
 from wug.models._decoding import Decoder, Stops, open_weights, unknown_mark
-from wug.models._settings import whole
+from wug.models._options import BATCH, DEVICE, DTYPE, EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, TRUST
 from wug.models._spec import ModelSpec
 from wug.types import Answer
 
 ANSWERS = "text"
-OPTIONS: Mapping[str, str] = {
-    "template": r"the prompt, with {source} and perhaps {answer} in it; \n is a line break. Default: {source} ->",
-    "examples": "a file of examples to begin every prompt with, source<TAB>answer a line",
-    "stop": r"what ends an answer, beside the model's end mark; default \n",
-    "max_length": "tokens of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
-    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
-    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
-    "batch": "tokens computed at a time, room for answers included; by default what is moderate for the device",
-    "trust_remote_code": "yes: run code that the model brings along; default no",
-}
+OPTIONS = (TEMPLATE, EXAMPLES, STOP, MAX_LENGTH, DTYPE, DEVICE, BATCH, TRUST)
 SOURCE, ANSWER = "{source}", "{answer}"
-DEFAULT = "{source} ->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +68,15 @@ class PromptedModel:
         self.id = f"prompt/{loaded.name}@{loaded.fingerprint}"
         self._template, self._stop = template, stop
         self._tokenizer = loaded.tokenizer
-        self._bound = whole(spec.options, "max_length")
+        options = spec.read(OPTIONS)
+        self._bound: int | None = options["max_length"]
         self._limit: int | None = getattr(loaded.model.config, "max_position_embeddings", None)
         marks = loaded.model.generation_config
         if marks.eos_token_id is None:
             marks.eos_token_id = loaded.tokenizer.eos_token_id
         self._ends = {loaded.tokenizer.eos_token_id} - {None}
         self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_mark(loaded.tokenizer)}
-        self._decoder = Decoder(loaded.model, tokens=whole(spec.options, "batch"), stops=_stops(loaded.tokenizer, stop))
+        self._decoder = Decoder(loaded.model, tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
         self.options = {
             "dtype": str(loaded.model.dtype).removeprefix("torch."),
             "template": template.before + template.gap + ANSWER + template.after,
@@ -132,13 +123,18 @@ class PromptedModel:
 
 def load(spec: ModelSpec) -> PromptedModel:
     """The model that `spec` names, with its template and examples."""
-    options = spec.checked(OPTIONS)
-    examples = read_examples(user_path(options["examples"])) if "examples" in options else []
-    template = Template.of(options.get("template", DEFAULT), examples)
-    stop = unescaped(options.get("stop", r"\n"))
+    options = spec.read(OPTIONS)
+    template, stop = prompting(options)
+    return PromptedModel(open_weights(spec, "AutoModelForCausalLM", options), spec, template, stop)
+
+
+def prompting(options: Mapping[str, Any]) -> tuple[Template, str]:
+    """The template with its examples, and what ends an answer."""
+    examples = read_examples(options["examples"]) if options["examples"] else []
+    stop = unescaped(options["stop"])
     if not stop:
         raise InputError("option stop is empty: leave it out, or write what ends an answer")
-    return PromptedModel(open_weights(spec, "AutoModelForCausalLM"), spec, template, stop)
+    return Template.of(options["template"], examples), stop
 
 
 def read_examples(path: Path) -> list[tuple[str, str]]:

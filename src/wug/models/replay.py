@@ -14,13 +14,19 @@ from wug.errors import InputError, ModelError
 from wug.files import checksum, read_bytes, read_lines, user_path
 from wug.models._places import exactly
 from wug.models._spec import ModelSpec
+from wug.options import Option
 from wug.types import LN2, Request, Scored, Token
 
 ANSWERS = "scores"
 """Or text: the file tells."""
-OPTIONS: Mapping[str, str] = {
-    "sentences": "the sentences that a surprisal table (sentence_id, token_id, token, surprisal) is about, one a line",
-}
+OPTIONS = (
+    Option(
+        "sentences",
+        Path,
+        None,
+        "the sentences that a surprisal table (sentence_id, token_id, token, surprisal) is about, one a line",
+    ),
+)
 
 ZOO = ("sentence_id", "token_id", "token", "surprisal")
 """The columns of LM Zoo's surprisal tables; surprisal in bits."""
@@ -71,7 +77,7 @@ class ReplayGenerator:
 
 def load(spec: ModelSpec) -> ReplayScorer | ReplayGenerator:
     """The file that `spec` names, its shape told by its content."""
-    options = spec.checked(OPTIONS)
+    sentences = spec.read(OPTIONS)["sentences"]
     path = user_path(spec.name)
     name = f"replay/{path.name}@{checksum(read_bytes(path))}"
     lines = read_lines(path)
@@ -79,7 +85,7 @@ def load(spec: ModelSpec) -> ReplayScorer | ReplayGenerator:
     if first.lstrip().startswith("{"):
         return _from_jsonl(path, lines, name)
     if tuple(first.split("\t")) == ZOO:
-        return ReplayScorer(name, _from_surprisals(path, lines, options.get("sentences")))
+        return ReplayScorer(name, _from_surprisals(path, lines, sentences))
     return ReplayGenerator(name, _from_predictions(path))
 
 
@@ -147,7 +153,7 @@ def _spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
     return [(0, 0)] * first + found + [(len(text), len(text))] * (len(tokens) - last)
 
 
-def _from_surprisals(path: Path, lines: list[str], sentences: str | None) -> dict[str, Scored]:
+def _from_surprisals(path: Path, lines: list[str], sentences: Path | None) -> dict[str, Scored]:
     """LM Zoo's table; a surprisal of exactly 0 on the first token means that the model gives none."""
     texts = [line.strip() for line in read_lines(_sentences_of(path, sentences)) if line.strip()]
     tokens: defaultdict[int, list[str]] = defaultdict(list)
@@ -173,10 +179,10 @@ def _from_surprisals(path: Path, lines: list[str], sentences: str | None) -> dic
     return {text: _scored(text, tokens[i], logprobs[i], path, f"sentence {i}") for i, text in enumerate(texts, 1)}
 
 
-def _sentences_of(path: Path, given: str | None) -> Path:
+def _sentences_of(path: Path, given: Path | None) -> Path:
     """The file of sentences: the one that was named, or the only one beside the table."""
     if given is not None:
-        return user_path(given)
+        return given
     beside = sorted(path.parent.glob("*sentences*.txt*"))
     if len(beside) == 1:
         return beside[0]

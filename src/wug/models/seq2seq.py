@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from wug.errors import ModelError
 from wug.models import _asking, _weights
 from wug.models._decoding import Decoder, open_weights, unknown_mark
-from wug.models._settings import whole
+from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, TRUST
 from wug.models._spec import ModelSpec
+from wug.options import Option
 from wug.types import Answer
 
 ANSWERS = "text"
-OPTIONS: Mapping[str, str] = {
-    "beams": "beams of the search; 1 (default) is greedy",
-    "max_length": "tokens of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
-    "prefix": "text to put before every source, such as 'translate English to German: '",
-    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
-    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
-    "batch": "tokens computed at a time, room for answers included; by default what is moderate for the device",
-    "trust_remote_code": "yes: run code that the model brings along; default no",
-}
+OPTIONS = (
+    BEAMS,
+    MAX_LENGTH,
+    Option("prefix", str, "", "text to put before every source, such as 'translate English to German: '"),
+    DTYPE,
+    DEVICE,
+    BATCH,
+    TRUST,
+)
 TRIED = 20
 """Sources with which the tokenizer is tried."""
 
@@ -39,15 +40,15 @@ class Seq2SeqModel:
     )  # fmt: skip
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
-        options = spec.options
-        beams = whole(options, "beams") or 1
+        options = spec.read(OPTIONS)
+        beams: int = options["beams"]
         self.id = f"seq2seq/{loaded.name}@{loaded.fingerprint}"
         self._tokenizer = loaded.tokenizer
-        self._prefix = options.get("prefix", "")
-        self._bound = whole(options, "max_length")
+        self._prefix: str = options["prefix"]
+        self._bound: int | None = options["max_length"]
         _require_marks(loaded.model, spec)
         self._source_limit, self._answer_limit = _positions(loaded.model.config)
-        self._decoder = Decoder(loaded.model, beams=beams, tokens=whole(options, "batch"))
+        self._decoder = Decoder(loaded.model, beams=beams, tokens=options["batch"])
         self._unknown = unknown_mark(loaded.tokenizer)
         # An unknown word stays visible: without it a wrong answer could pass for a right one.
         self._dropped = set(loaded.tokenizer.all_special_ids) - {self._unknown}
@@ -106,8 +107,7 @@ class Seq2SeqModel:
 
 def load(spec: ModelSpec) -> Seq2SeqModel:
     """The model that `spec` names, checked and ready."""
-    spec.checked(OPTIONS)
-    return Seq2SeqModel(open_weights(spec, "AutoModelForSeq2SeqLM"), spec)
+    return Seq2SeqModel(open_weights(spec, "AutoModelForSeq2SeqLM", spec.read(OPTIONS)), spec)
 
 
 def _require_marks(model: Any, spec: ModelSpec) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
 from wug.models._spec import ModelSpec, parse
+from wug.options import names, refuse_unknown
 from wug.types import Answer, Generator, Problem, Request, Scored, Scorer, Suite
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
@@ -118,15 +120,25 @@ def builtin_model_for(suite: Suite) -> str:
     return name
 
 
-def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str | None = None) -> list[Suite]:
-    """The suites of a file, a folder, or a built-in name (a family's name gives all of its)."""
-    suites: list[Suite] = []
-    for path in locate(text, kind):
-        family = family_of(path, kind)
-        module = registry.find("families", family)
-        known: Mapping[str, str] = module.OPTIONS
-        suites += module.read(path, {key: value for key, value in (options or {}).items() if key in known})
-    return suites
+def open_suites(
+    texts: str | Iterable[str], options: Mapping[str, str] | None = None, kind: str | None = None
+) -> list[Suite]:
+    """The suites of files, folders, or built-in names (a family's name gives all of its).
+
+    Each is told the options that its family has; one that no family of them has is refused before anything is read.
+    """
+    given = options or {}
+    paths = [path for text in ([texts] if isinstance(texts, str) else texts) for path in locate(text, kind)]
+    families = [family_of(path, kind) for path in paths]
+    known = {family: names(registry.find("families", family).OPTIONS) for family in families}
+    refuse_unknown(given, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
+    return [
+        suite
+        for path, family in zip(paths, families, strict=True)
+        for suite in registry.find("families", family).read(
+            path, {name: value for name, value in given.items() if name in known[family]}
+        )
+    ]
 
 
 def require_packages(suites: Iterable[Suite]) -> None:
@@ -135,14 +147,6 @@ def require_packages(suites: Iterable[Suite]) -> None:
         module = registry.find("families", family)
         if "require_packages" in vars(module):
             module.require_packages()
-
-
-def check_options(options: Mapping[str, str], families: set[str]) -> None:
-    """Refuse a scoring option that none of the families knows."""
-    known = {key for family in families for key in registry.find("families", family).OPTIONS}
-    for key in options:
-        if key not in known:
-            raise UnknownName(f"option of {', '.join(sorted(families))} suites", key, known)
 
 
 def locate(text: str, kind: str | None = None) -> list[Path]:
@@ -187,7 +191,9 @@ def check_file(path: Path, kind: str | None = None) -> list[Problem]:
 def open_model(text: str, options: Mapping[str, str] | None = None) -> OpenedScorer | OpenedGenerator:
     """The model that a user names, loaded."""
     spec = model_spec(text, options)
-    return opened(registry.find("models", spec.kind).load(spec), spec.options)
+    backend = registry.find("models", spec.kind)
+    spec.read(backend.OPTIONS)
+    return opened(backend.load(spec), spec.options)
 
 
 def opened(model: Any, given: Mapping[str, str]) -> OpenedScorer | OpenedGenerator:

@@ -21,7 +21,7 @@ def enough_memory(checkpoint: Checkpoint, batch: int) -> Iterator[None]:
     except (RuntimeError, MemoryError) as error:
         if not ran_out(error):
             raise
-        remedy = f"out of memory with {batch:,} rows a step: give a smaller --batch"
+        remedy = f"out of memory with {batch:,} rows a step: give a smaller --batch-size"
         if checkpoint.file.exists():
             raise ModelError(
                 f"{remedy}, and another folder. The checkpoint in {checkpoint.folder.parent} stays: given more memory, "

@@ -62,7 +62,7 @@ def rotary_sizes(tokenizer: Any, shape: Shape) -> dict[str, Any]:
     shape.require_pairs()
     return {
         "vocab_size": len(tokenizer),
-        "hidden_size": shape.width,
+        "hidden_size": shape.embedding_size,
         "num_hidden_layers": shape.layers,
         "num_attention_heads": shape.heads,
         "intermediate_size": shape.inner,

@@ -29,7 +29,11 @@ class AttentionLSTMLesson(TextToTextLesson):
         require_even(shape.inner)
         names = vocabulary_of(examples, SPECIAL)
         sizes = AttentionShape(
-            vocabulary=len(names), layers=shape.layers, width=shape.width, hidden=shape.inner, dropout=shape.dropout
+            vocabulary=len(names),
+            layers=shape.layers,
+            width=shape.embedding_size,
+            hidden=shape.inner,
+            dropout=shape.dropout,
         )
         super().__init__(attention_lstm(sizes), examples, names, batch=batch, seed=seed, device=device)
         self._start = names.index(START)

@@ -134,5 +134,7 @@ def _read(waiting: list[Any], step: int) -> list[float]:
     values: list[float] = torch.stack(waiting).float().cpu().tolist() if waiting else []
     waiting.clear()
     if not all(value == value and abs(value) < 1e6 for value in values):
-        raise ModelError(f"the loss is no number any more before step {step}: take a lower --rate or a longer --warmup")
+        raise ModelError(
+            f"the loss is no number any more before step {step}: take a lower --learning-rate or a longer --warmup"
+        )
     return values

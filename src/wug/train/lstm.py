@@ -42,16 +42,18 @@ class LSTMLesson(TextLesson):
         import torch
 
         self._words, self._shape = words, shape
-        projection = shape.width if shape.inner != shape.width else 0
+        projection = shape.embedding_size if shape.inner != shape.embedding_size else 0
         model = torch.nn.Module()
-        model.encoder = torch.nn.Embedding(len(words.names), shape.width)
+        model.encoder = torch.nn.Embedding(len(words.names), shape.embedding_size)
         torch.nn.init.uniform_(model.encoder.weight, -SPREAD, SPREAD)
         # Layer by layer: the dropout inside a torch LSTM does not follow the seed of the step on every device.
         model.layers = torch.nn.ModuleList(
-            torch.nn.LSTM(shape.width if projection or not n else shape.inner, shape.inner, proj_size=projection)
+            torch.nn.LSTM(
+                shape.embedding_size if projection or not n else shape.inner, shape.inner, proj_size=projection
+            )
             for n in range(shape.layers)
         )
-        model.decoder = torch.nn.Linear(shape.width, len(words.names))
+        model.decoder = torch.nn.Linear(shape.embedding_size, len(words.names))
         torch.nn.init.zeros_(model.decoder.bias)
         model.decoder.weight = model.encoder.weight
         super().__init__(None, bos, model, rows=rows, device=device, bfloat16=bfloat16)
@@ -78,9 +80,9 @@ class LSTMLesson(TextLesson):
         config = {
             "kind": "LSTM",
             "layers": shape.layers,
-            "width": shape.width,
+            "width": shape.embedding_size,
             "hidden": shape.inner,
-            "projection": shape.width if shape.inner != shape.width else None,
+            "projection": shape.embedding_size if shape.inner != shape.embedding_size else None,
             "tied": True,
             "lowercase": self._words.lowercase,
             "words": self._words.mode,

@@ -32,8 +32,8 @@ class Seq2SeqLesson(TextToTextLesson):
         self.tokenizer = word_tokenizer({name: number for number, name in enumerate(names)})
         config = T5Config(
             vocab_size=len(names),
-            d_model=shape.width,
-            d_kv=shape.width // shape.heads,
+            d_model=shape.embedding_size,
+            d_kv=shape.embedding_size // shape.heads,
             d_ff=shape.inner,
             num_layers=shape.layers,
             num_heads=shape.heads,

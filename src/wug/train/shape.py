@@ -12,22 +12,25 @@ class Shape:
     """The sizes of a network."""
 
     layers: int
-    width: int
+    embedding_size: int
     heads: int = 1
     inner: int = 0
-    """The width inside the feed-forward layers; of an LSTM, the cells."""
+    """The size of the feed-forward layers; of an LSTM, the cells."""
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise InputError(f"a width of {self.width} cannot be shared by {self.heads} heads")
+        if self.embedding_size % self.heads:
+            raise InputError(
+                f"an embedding size of {self.embedding_size} cannot be shared by {self.heads} attention heads"
+            )
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout lies between 0 and 1, and {self.dropout} does not")
 
     def require_pairs(self) -> None:
-        """An error where a head cannot turn its numbers in pairs, as rotary positions do."""
-        if self.width // self.heads % 2:
+        """An error where a head has an odd number of dimensions: rotary positions turn them in pairs."""
+        each = self.embedding_size // self.heads
+        if each % 2:
             raise InputError(
-                f"a width of {self.width} gives each of {self.heads} heads {self.width // self.heads} numbers: "
-                "give a width that makes it an even number"
+                f"an embedding size of {self.embedding_size} gives each of {self.heads} attention heads {each} "
+                "dimensions: give a size that makes it an even number"
             )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError
 from wug.families import pairs
 from wug.families.pairs.pair import difference
 from wug.types import Notice, Outcome, Request, Row, Scored, Token
@@ -161,7 +161,7 @@ def test_slor_words_can_be_chosen_and_need_slor(tmp_path: Path) -> None:
     assert chosen.options["slor_words"] == "spaces"
     with pytest.raises(InputError, match="add slor=FILE"):
         pairs.read(path, {"slor_words": "spaces"})
-    with pytest.raises(UnknownName, match="value of slor_words 'space'"):
+    with pytest.raises(InputError, match="slor_words=space: use one of"):
         pairs.read(path, {"slor": str(counts), "slor_words": "space"})
 
 

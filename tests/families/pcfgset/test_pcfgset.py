@@ -159,7 +159,7 @@ def test_an_unknown_option_and_an_unknown_split_are_named(tmp_path: Path) -> Non
     plain(tmp_path)
     with pytest.raises(UnknownName, match="Did you mean 'split'"):
         pcfgset.read(tmp_path, {"splitt": "test"})
-    with pytest.raises(UnknownName, match=r"unknown split 'tset'\. Did you mean 'test'"):
+    with pytest.raises(InputError, match=r"split=tset: use one of test, dev, train\. Did you mean 'test'"):
         pcfgset.read(tmp_path, {"split": "tset"})
 
 

@@ -10,102 +10,108 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.cli.make import _files as files
 
 if TYPE_CHECKING:
     from wug.families.pcfgset.make.pcfgset import Files, Plan
 
 
-def corpus_options(function: common.Function) -> common.Function:
-    """What a set is made of: a corpus drawn for it, or one that is there."""
-    probability = click.FloatRange(0, 1)
-    for option in reversed(
-        (
-            click.option(
-                "--source",
-                "--base",
-                "source",
-                type=click.Path(path_type=Path),
-                help="Start from these sources (a .src file, or a folder with train, dev and test), not from new ones.",
-            ),
-            click.option(
-                "--samples",
-                type=click.IntRange(min=1),
-                help="Lines in all, shared out as published.  [default: 97,203]",
-            ),
-            click.option(
-                "--table",
-                type=click.Path(path_type=Path, dir_okay=False),
-                help="Depth, length and count, with tabs: what the sources are drawn to."
-                "  [default: the published test set's]",
-            ),
-            click.option("--no-table", is_flag=True, help="Let the probabilities of the grammar alone decide."),
-            click.option("--unary", type=probability, help="The probability that a function takes one argument."),
-            click.option("--function", type=probability, help="The probability that an argument is a function."),
-        )
-    ):
-        function = option(function)
-    return function
+SHARE = click.FloatRange(0, 1)
+
+CORPUS = (
+    click.Option(
+        ["--source", "--base", "source"],
+        type=click.Path(path_type=Path),
+        help="Start from these sources (a .src file, or a folder with train, dev and test), not from new ones.",
+    ),
+    click.Option(
+        ["--samples"],
+        type=common.POSITIVE,
+        help="Lines in all, shared out as published.  [default: 97,203]",
+    ),
+    click.Option(
+        ["--table"],
+        type=common.FILE,
+        help="Depth, length and count, with tabs: what the sources are drawn to.  [default: the published test set's]",
+    ),
+    click.Option(["--no-table"], is_flag=True, help="Let the probabilities of the grammar alone decide."),
+    click.Option(["--unary"], type=SHARE, help="The probability that a function takes one argument."),
+    click.Option(["--function"], type=SHARE, help="The probability that an argument is a function."),
+)
+"""What a set is made of: a corpus drawn for it, or one that is there."""
+
+OUTPUT = (
+    common.SEED_OF_MATERIAL,
+    click.Option(
+        ["-o", "--output"],
+        type=click.Path(path_type=Path),
+        required=True,
+        help="The folder for the files, which have the published names.",
+    ),
+    click.Option(["--statistics"], is_flag=True, help="Print the depths, lengths and functions of the sources."),
+    click.Option(
+        ["--beside"],
+        type=common.FILE,
+        metavar="FILE",
+        help="With --statistics or --chart: a .src file to compare with.",
+    ),
+    click.Option(
+        ["--chart"],
+        type=common.FILE,
+        metavar="FILE",
+        help="Draw the depths, lengths and functions (.html, .svg, .png).",
+    ),
+    common.FORCE,
+)
+"""Where a set goes, and what is said about it."""
 
 
-def output_options(function: common.Function) -> common.Function:
-    """Where a set goes, and what is said about it."""
-    for option in reversed(
-        (
-            files.seed_option,
-            click.option(
-                "-o",
-                "--output",
-                type=click.Path(path_type=Path),
-                required=True,
-                help="The folder for the files, which have the published names.",
-            ),
-            click.option("--statistics", is_flag=True, help="Print the depths, lengths and functions of the sources."),
-            click.option(
-                "--beside",
-                type=click.Path(path_type=Path, dir_okay=False),
-                metavar="FILE",
-                help="With --statistics or --chart: a .src file to compare with.",
-            ),
-            click.option(
-                "--chart",
-                type=click.Path(path_type=Path, dir_okay=False),
-                metavar="FILE",
-                help="Draw the depths, lengths and functions (.html, .svg, .png).",
-            ),
-            files.force_option,
-        )
-    ):
-        function = option(function)
-    return function
-
-
-def make(kind: str, given: dict[str, Any], **more: Any) -> None:
-    """Write the files of a kind, as the options ask for them; `more` are settings of this kind alone."""
+def make(
+    kind: str,
+    *,
+    seed: int,
+    output: Path,
+    statistics: bool,
+    beside: Path | None,
+    chart: Path | None,
+    force: bool,
+    **plan: Any,
+) -> None:
+    """Write the files of a kind; `plan` has the options of CORPUS, where the kind has them, and those of it alone."""
     from wug.families.pcfgset.make import pcfgset
     from wug.show import charts
 
-    if given["chart"] is not None:
-        charts.require(given["chart"])
-    plan = _plan(given, more)
-    made = pcfgset.make(kind, plan)
-    folder: Path = given["output"]
-    named = dict(made)
+    if chart is not None:
+        charts.require(chart)
+    if beside is not None and not (statistics or chart):
+        raise click.UsageError("--beside says what --statistics or --chart compares with: give both")
+    made = pcfgset.make(kind, _plan(seed, **plan))
+    folder, named = output, dict(made)
     if len(made) == 1 and folder.suffix and not folder.is_dir():  # the name of the one file
         named = dict(zip([folder.name], made.values(), strict=True))
         folder = folder.parent
-    files.refuse_existing((folder / name for name in named), given["force"])
+    common.refuse_existing((folder / name for name in named), force)
     written = pcfgset.write(named, folder)
     counts = ", ".join(f"{name} {len(lines):,}" for name, lines in named.items() if not name.endswith(".tgt"))
     common.say(f"wrote {len(written)} file{'s' * (len(written) != 1)} to {folder}: {counts} lines")
-    if given["statistics"]:
-        printing.echo("\n\n".join(_reports(made, given["beside"])))
-    if given["chart"] is not None:
-        _draw(made, given["beside"], given["chart"])
-        common.say(f"wrote {given['chart']}")
+    if statistics:
+        printing.echo("\n\n".join(_reports(made, beside)))
+    if chart is not None:
+        _draw(made, beside, chart)
+        common.say(f"wrote {chart}")
 
 
-def _plan(given: dict[str, Any], more: dict[str, Any]) -> Plan:
+def _plan(
+    seed: int,
+    *,
+    source: Path | None = None,
+    samples: int | None = None,
+    table: Path | None = None,
+    no_table: bool = False,
+    unary: float | None = None,
+    function: float | None = None,
+    **more: Any,
+) -> Plan:
+    """The plan that the options ask for; `more` are fields of it that one kind alone has."""
     from dataclasses import replace
 
     from wug.families.pcfgset.make.grammar import NATURAL, Grammar
@@ -113,22 +119,22 @@ def _plan(given: dict[str, Any], more: dict[str, Any]) -> Plan:
     from wug.families.pcfgset.make.pcfgset import Plan
     from wug.families.pcfgset.make.table import read_table
 
-    if given["beside"] is not None and not (given["statistics"] or given["chart"]):
-        raise click.UsageError("--beside says what --statistics or --chart compares with: give both")
-    about_new = ("samples", "table", "no_table", "unary", "function")
-    drawn = [name for name in about_new if given.get(name, False) not in (None, False)]
-    if given.get("source") is not None and drawn:
-        raise click.UsageError(f"--{drawn[0].replace('_', '-')} is about new sources, and --source says which to take")
-    if given.get("table") is not None and given["no_table"]:
+    drawn = {"samples": samples, "table": table, "no-table": no_table or None, "unary": unary, "function": function}
+    wanted = [f"--{name}" for name, value in drawn.items() if value is not None]
+    if source is not None and wanted:
+        raise click.UsageError(f"{wanted[0]} is about new sources, and --source says which to take")
+    if table is not None and no_table:
         raise click.UsageError("--table and --no-table exclude each other")
-    plan = Plan(seed=given["seed"], base=given.get("source"), **more)
-    if given.get("samples") is not None:
-        plan = replace(plan, sizes=share_out(given["samples"]))
-    if given.get("table") is not None:
-        plan = replace(plan, table=read_table(given["table"]))
-    if given.get("no_table"):
+    plan = Plan(seed=seed, base=source, **{name: value for name, value in more.items() if value != ()})
+    if samples is not None:
+        plan = replace(plan, sizes=share_out(samples))
+    if table is not None:
+        plan = replace(plan, table=read_table(table))
+    if no_table:
         plan = replace(plan, natural=False)
-    stated = {name: given[name] for name in ("unary", "function") if given.get(name) is not None}
+    stated: dict[str, Any] = {
+        name: value for name, value in (("unary", unary), ("function", function)) if value is not None
+    }
     return replace(plan, grammar=replace(NATURAL if plan.natural else Grammar(), **stated)) if stated else plan
 
 

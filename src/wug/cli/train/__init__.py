@@ -1,19 +1,138 @@
-"""`wug train`: reference baselines; one module a kind of model."""
+"""`wug train`: reference baselines, a kind of model in each row of a table."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import click
 
-from wug.cli.main import Commands
+from wug.cli import _common as common
+from wug.cli.main import Named
+from wug.cli.train import _kinds as kinds
+from wug.options import Option
+from wug.train.options import KINDS as OPTIONS
+from wug.train.options import OF_LSTM, Training
+
+TEXTS = click.Argument(["texts"], nargs=-1, required=True, type=click.Path(path_type=Path))
+SOURCE = click.Argument(["source"], type=click.Path(path_type=Path, exists=True))
+OUTPUT = click.Option(["-o", "--output"], type=common.FOLDER, required=True, help="The folder for the model.")
+SUITE = click.Option(
+    ["--suite", "suites"],
+    multiple=True,
+    help="Test the model on this after each epoch, and keep that as a run; repeatable.",
+)
 
 
-class Kinds(Commands):
-    """The kinds of models."""
+class Flag(click.Option):
+    """A declared option as a flag; its former names are taken and not shown."""
 
-    folder = "cli.train"
+    def __init__(self, option: Option, shown: str | None = None) -> None:
+        name = option.name.replace("_", "-")
+        self._former = [f"--{alias.replace('_', '-')}" for alias in option.aliases]
+        either = option.type is bool and option.default is None
+        super().__init__(
+            [f"--{name}/--no-{name}" if either else f"--{name}", option.name],
+            type=_type(option),
+            is_flag=option.type is bool or None,
+            default=option.default,
+            show_default=shown or option.type is not bool,
+            envvar="WUG_DEVICE" if option.name == "device" else None,
+            help=f"{option.help[0].upper()}{option.help[1:]}.",
+        )
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """With the former names."""
+        shown, self.opts = self.opts, [*self.opts, *self._former]
+        super().add_to_parser(parser, ctx)
+        self.opts = shown
 
 
-@click.group("train", cls=Kinds)
+def _type(option: Option) -> Any:
+    """The type of values on the command line."""
+    if isinstance(option.type, tuple):
+        return click.Choice(option.type)
+    if option.type is int and option.least is not None:
+        return click.IntRange(int(option.least), None if option.most is None else int(option.most))
+    return option.type
+
+
+def _kind(
+    name: str,
+    train: Callable[[Training], None],
+    material: click.Argument,
+    about: str,
+    shown: dict[str, str] | None = None,
+) -> click.Command:
+    """`shown` are defaults in words, where they depend on another option."""
+    flags = [Flag(option, (shown or {}).get(option.name)) for option in OPTIONS[name]]
+    callback = partial(_train, train)
+    return click.Command(name, params=[material, OUTPUT, *flags, SUITE, common.DB], callback=callback, help=about)
+
+
+def _transformer(name: str, train: Callable[[Training], None], like: str) -> click.Command:
+    """A language model of the shape of another."""
+    about = f"""Train a {name} language model of {like}'s shape on TEXTS: files with a paragraph a line,
+    also .gz or .xz.
+
+    Sentences are seen one by one: those that share a row do not see each other.
+
+    \b
+    wug train {name} corpus.txt -o my-model --steps 6000
+    wug train {name} corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
+    wug run wug_agreement_pp --model my-model
+    """
+    return _kind(name, train, TEXTS, about)
+
+
+def _train(train: Callable[[Training], None], **values: Any) -> None:
+    train(Training(**values))
+
+
+KINDS = (
+    _transformer("causal", kinds.causal, "Llama"),
+    _transformer("masked", kinds.masked, "ModernBERT"),
+    _kind(
+        "lstm",
+        kinds.lstm,
+        TEXTS,
+        """Train a word-level LSTM on TEXTS: files with a paragraph a line, also .gz or .xz.
+
+        The model knows the most frequent words; the rest are <unk>. A sentence begins after <eos>.
+
+        \b
+        wug train lstm corpus.txt -o my-lstm --steps 6000 --vocab 20000
+        wug run wug_agreement_pp --model my-lstm
+        """,
+    ),
+    _kind(
+        "seq2seq",
+        kinds.seq2seq,
+        SOURCE,
+        """Train a model that turns SOURCE's sources into its targets: a PCFG SET or COGS folder, or a file of one.
+
+        The model knows the words of the training set. One of T5's shape has relative positions; an LSTM reads the
+        source from both sides. Both have as many layers in the encoder as in the decoder.
+
+        \b
+        wug make pcfgset --samples 400000 --seed 1 -o data
+        wug train seq2seq data -o my-pcfg --epochs 6
+        wug train seq2seq data -o my-lstm --epochs 6 --network lstm
+        wug train seq2seq cogs/train.tsv -o my-cogs --steps 20000 --layers 2
+        wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a run after each epoch
+        """,
+        {
+            option.name: f"{option.default}, of an LSTM {OF_LSTM[option.name]}"
+            for option in OPTIONS["seq2seq"]
+            if option.name in OF_LSTM
+        },
+    ),
+)
+
+
+@click.group("train", cls=Named, commands=KINDS)
 def command() -> None:
     """Train a small model from scratch, on a CPU or a GPU, and save it so that `wug run` takes it.
 

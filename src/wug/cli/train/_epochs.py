@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wug.cli import _common as common
 
 if TYPE_CHECKING:
     from wug.train.lesson import Lesson
     from wug.train.loop import Judge
+    from wug.train.options import Training
     from wug.types import Result, Suite
 
 
@@ -29,24 +30,24 @@ def require_answerable(suites: Sequence[Suite], kind: str) -> None:
             raise InputError(f"suite {suite.name} needs a model that {wanted}, and that is not what is trained here")
 
 
-def judge_after(lesson: Lesson, suites: Sequence[Suite], given: Mapping[str, Any], device: str) -> Judge:
+def judge_after(lesson: Lesson, suites: Sequence[Suite], training: Training, device: str) -> Judge:
     """Tests the model as it is after an epoch, and keeps what it found as a run; gives the mean result."""
     from wug.runs.keeping import run_kept
     from wug.runs.opening import open_model
     from wug.runs.store import Store
 
-    folder: Path = given["output"]
-    store = Store(given["db"] or common.default_db())
+    folder = training.output
+    store = Store(training.db or common.default_db())
 
     def judge(epoch: int, step: int) -> float | None:
-        if epoch % given["every"]:
+        if epoch % training.every:
             return None
         # Its name is the model's in the store, by which runs of one training are told to be a series.
         aside = folder / "epochs" / f"{folder.resolve().name}-epoch{epoch}"
-        lesson.save(aside, given["dtype"])
+        lesson.save(aside, training.dtype)
         model = open_model(str(aside), {"device": device})
         kept = run_kept(suites, model, command=common.command_line(), store=store)
-        if not given["keep_epochs"]:
+        if not training.keep_epochs:
             _drop(aside)
         found = [(result.suite, value) for result in kept.results if (value := _headline(result)) is not None]
         shown = ", ".join(f"{suite} {value:.3f}" for suite, value in found) or "no result"

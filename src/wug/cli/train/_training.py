@@ -8,21 +8,79 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.cli.train import _options as options
 from wug.cli.train._epochs import judge_after, require_answerable
 
 if TYPE_CHECKING:
     from wug.train.checkpoint import TrainingState
     from wug.train.lesson import Lesson
     from wug.train.loop import TrainingProgress
+    from wug.train.options import Training
+    from wug.train.recipe import Recipe
 
 SAY_EVERY = 10.0
 """Seconds between two lines about the training, where no bar can be drawn."""
 
 
-def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[str, Any], card: str) -> None:
+def unfinished(training: Training, material: Mapping[str, Any]) -> bool:
+    """Whether there is something left to train; says so where there is not.
+
+    Refuses options that do not go together, and a folder in which something else was trained. All that can be
+    known before the material is read is checked here, since reading may take minutes.
+    """
+    from importlib.util import find_spec
+
+    from wug.errors import MissingExtra
+    from wug.runs.opening import locate
+    from wug.train.checkpoint import Checkpoint
+
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        raise MissingExtra("training", "hf")
+    if (training.steps is None) == (training.epochs is None):
+        raise click.UsageError("say how long to train: --steps N or --epochs N")
+    if training.patience is not None and not training.suites:
+        raise click.UsageError("--patience looks at the results of a --suite: name one")
+    for suite in training.suites:
+        locate(suite)
+    checkpoint = Checkpoint(training.output)
+    optional = {"steps": training.steps, "warmup": training.warmup}
+    checkpoint.refuse_other(
+        {
+            **material,
+            "batch": training.batch_size,
+            "rate": training.learning_rate,
+            "optimiser": training.optimiser,
+            "weight_decay": training.weight_decay,
+            "seed": training.seed,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+    )
+    if checkpoint.finished:
+        common.say(f"{training.output} is trained already: delete it, or name another folder, to train again")
+    return not checkpoint.finished
+
+
+def device_of(training: Training) -> str:
+    """Where to train; seeds all chance on the way, since a model's first weights are drawn right after."""
+    from wug.errors import ModelError
+    from wug.models import pick_device
+
+    device = pick_device(training.device)
+    import torch
+
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"cannot use device {device!r}: {str(error).splitlines()[0]}") from error
+    torch.manual_seed(training.seed)
+    torch.set_float32_matmul_precision("highest")
+    return device
+
+
+def train(lesson: Lesson, training: Training, device: str, material: dict[str, Any], card: str) -> None:
     """Train, test after epochs, save, and say what was made."""
     from wug import __version__
     from wug.runs.opening import open_suites
@@ -31,23 +89,22 @@ def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[
     from wug.train.loop import TrainingSettings
     from wug.train.loop import train as learn
 
-    folder: Path = given["output"]
-    recipe = options.recipe_of(given, lesson.steps_an_epoch, device)
-    suites = [suite for name in given["suites"] for suite in open_suites(name)]
+    folder, recipe = training.output, _recipe(training, lesson.steps_an_epoch, device)
+    suites = open_suites(training.suites)
     require_answerable(suites, material["kind"])
     checkpoint = Checkpoint(folder)
     checkpoint.begin(recipe, material)
-    compiled = device.startswith("cuda") if given["compiled"] is None else given["compiled"]
-    settings = TrainingSettings(compiled, given["checkpoint_every"], keep_checkpoint=False, patience=given["patience"])
+    compiled = device.startswith("cuda") if training.compile is None else training.compile
+    settings = TrainingSettings(compiled, training.checkpoint_every, keep_checkpoint=False, patience=training.patience)
     size = sum(p.numel() for p in lesson.model.parameters())
     common.say(
         f"training {size / 1e6:.1f}M parameters for {recipe.steps:,} steps "
         f"({recipe.steps / lesson.steps_an_epoch:.1f} epochs) on {device}, {recipe.precision}"
     )
-    judge = judge_after(lesson, suites, given, device) if suites else None
-    with _teller() as tell:
+    judge = judge_after(lesson, suites, training, device) if suites else None
+    with _Progress() as tell:
         state = learn(lesson, recipe, folder, settings=settings, report=tell, judge=judge)
-    lesson.save(folder, given["dtype"])
+    lesson.save(folder, training.dtype)
     write_card(
         folder,
         recipe,
@@ -62,7 +119,24 @@ def train(lesson: Lesson, given: Mapping[str, Any], device: str, material: dict[
     _report(folder, state)
 
 
-class _teller:  # noqa: N801
+def _recipe(training: Training, steps_an_epoch: int, device: str) -> Recipe:
+    """The recipe that the options ask for."""
+    from wug.train.recipe import Recipe
+
+    steps = training.steps or (training.epochs or 0) * steps_an_epoch
+    return Recipe(
+        steps=steps,
+        batch=training.batch_size,
+        rate=training.learning_rate,
+        warmup=training.warmup if training.warmup is not None else min(1000, max(1, steps // 20)),
+        optimiser=training.optimiser,
+        weight_decay=training.weight_decay,
+        seed=training.seed,
+        precision=training.precision_on(device),
+    )
+
+
+class _Progress:
     """Tells how training goes: a bar in a terminal, else a line now and then."""
 
     def __enter__(self) -> Callable[[TrainingProgress], None]:

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError
 from wug.families.cogs.predictions import Predictions, read_predictions
 from wug.families.cogs.read import EDITIONS, Gold, looks_like_gold, problems, read_gold
-from wug.families.cogs.settings import OPTIONS, Settings, settings
+from wug.families.cogs.settings import OPTIONS, SPLITS, Settings, settings
 from wug.families.cogs.suite import CogsSuite, meta
 from wug.families.cogs.types import GENERALISATIONS, SECTIONS, Generalisation
 from wug.files import head as head_of
+from wug.options import read as read_options
 from wug.types import Problem
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ __all__ = [
     "write_per_line",
 ]
 
-SPLITS = ("train", "dev", "test", "gen")
-
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file has sentences with logical forms, or a folder has files called dev, test or gen that do."""
@@ -53,16 +52,14 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
     """The suite of a file, or those of a folder: dev, test and gen."""
-    chosen = settings(options)
-    dialect = options.get("dialect")
+    values = read_options(OPTIONS, options, "cogs")
+    chosen, dialect = settings(options), values["dialect"]
     if not path.is_dir():
         return [CogsSuite(read_gold(path, dialect), chosen)]
     files = _files(path)
-    wanted = [name.strip() for name in options.get("split", ",".join(n for n in files if n != "train")).split(",")]
+    wanted = values["split"] or [name for name in files if name != "train"]
     for name in wanted:
         if name not in files:
-            if name not in SPLITS:
-                raise UnknownName("split", name, files)
             raise InputError(f"there is no {name}.tsv and no {name}.tsv.gz in it", file=path)
     return [CogsSuite(read_gold(files[name], dialect), chosen) for name in wanted]
 

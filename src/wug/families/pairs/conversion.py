@@ -10,7 +10,9 @@ from wug.errors import InputError, SuiteError, UnknownName
 from wug.families.pairs import formats, oddities
 from wug.families.pairs.formats import write
 from wug.families.pairs.pair import Pair, Target, place
+from wug.families.pairs.settings import OPTIONS
 from wug.files import write_text
+from wug.options import names, refuse_unknown
 
 _BY_ENDING = {".jsonl": "blimp", ".txt": "true-false", ".gold": "linzen", ".text": "linzen"}
 
@@ -22,6 +24,7 @@ def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]
     `.text` line-aligned, and for others a table, word-focused where the old file names its targets. What was
     written is read again and must be the same pairs; if it is not, nothing is kept.
     """
+    refuse_unknown(options, [*names(OPTIONS), "to"], "pairs")
     parsed = formats.parse(source, {key: value for key, value in options.items() if key != "to"})
     faults = [problem for problem in parsed.problems if problem.level == "error"]
     if faults:

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError
+from wug.families.pairs.formats import FORMATS
 from wug.families.pairs.unigrams import SPLITTINGS, Unigrams, read_unigrams
-from wug.files import user_path
-
-OPTIONS: Mapping[str, str] = {
-    "target": "what is scored: the whole sentence (default) or the target word",
-    "normalise": "divide a score by its number of tokens, words or characters (default: none)",
-    "slor": "score by SLOR: a file of words and their counts, for the unigram model",
-    "slor_words": "what parts the words of slor: spaces or punctuation (default: where the file lacks fewer of them)",
-    "print_word_probs": "keep the log-probability of every word: yes or no (default)",
-    "mask_target": "with target=word, ask about the target alone (default) or score the sentence and look it up: no",
-    "single_piece_only": "with target=word, leave out pairs whose target is several tokens: yes or no (default)",
-    "format": "original, word, sentence, blimp, true-false, marvin-linzen or linzen (default: by content)",
-    "good": "column with the grammatical sentence, in a table of no known format",
-    "bad": "column with the ungrammatical sentence",
-    "sentence": "column with the sentence, where forms are given apart",
-    "form": "column with the grammatical form",
-    "form_alt": "column with the ungrammatical form",
-    "len_prefix": "column with the number of words before the form",
-    "pattern": "column that names the pattern",
-    "item": "column that names the pair",
-    "groups": "columns to break results down by, with commas between them",
-}
+from wug.options import Option, read
 
 TARGETS = ("sentence", "word")
 GIVEN = "given"
 """The target where scores were made elsewhere: what they are of, their file does not say."""
 NORMALISED = ("none", "token", "word", "character")
-_YES, _NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
+OPTIONS = (
+    Option("target", TARGETS, "sentence", "what is scored: the whole sentence or the target word"),
+    Option("normalise", NORMALISED, "none", "divide a score by its number of tokens, words or characters"),
+    Option("slor", Path, None, "score by SLOR: a file of words and their counts, for the unigram model"),
+    Option("slor_words", tuple(SPLITTINGS), None, "what parts the words of slor; by default what leaves fewer unknown"),
+    Option("print_word_probs", bool, False, "keep the log-probability of every word"),
+    Option(
+        "mask_target", bool, True, "with target=word, ask about the target alone; no: score the sentence and look it up"
+    ),
+    Option("single_piece_only", bool, False, "with target=word, leave out pairs whose target is several tokens"),
+    Option("format", tuple(FORMATS), None, "of the file; by default what its content is in"),
+    Option("good", str, None, "column with the grammatical sentence, in a table of no known format"),
+    Option("bad", str, None, "column with the ungrammatical sentence"),
+    Option("sentence", str, None, "column with the sentence, where forms are given apart"),
+    Option("form", str, None, "column with the grammatical form"),
+    Option("form_alt", str, None, "column with the ungrammatical form"),
+    Option("len_prefix", str, None, "column with the number of words before the form"),
+    Option("pattern", str, None, "column that names the pattern"),
+    Option("item", str, None, "column that names the pair"),
+    Option("groups", str, (), "columns to break results down by", many=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +64,19 @@ class Settings:
 
 def settings(options: Mapping[str, str]) -> Settings:
     """The options, checked."""
-    for key in options:
-        if key not in OPTIONS:
-            raise UnknownName("option of pairs suites", key, OPTIONS)
-    unigrams = read_unigrams(user_path(options["slor"])) if options.get("slor") else None
-    if "slor_words" in options:
+    values = read(OPTIONS, options, "pairs")
+    unigrams = read_unigrams(values["slor"]) if values["slor"] else None
+    if values["slor_words"]:
         if unigrams is None:
             raise InputError("slor_words is about slor: add slor=FILE")
-        unigrams = replace(unigrams, words=_one_of("slor_words", options["slor_words"], tuple(SPLITTINGS)))
+        unigrams = replace(unigrams, words=values["slor_words"])
     chosen = Settings(
-        _one_of("target", options.get("target", "sentence"), TARGETS),
-        _one_of("normalise", options.get("normalise", "none"), NORMALISED),
+        values["target"],
+        values["normalise"],
         unigrams,
-        _yes("print_word_probs", options.get("print_word_probs", "no")),
-        _yes("mask_target", options.get("mask_target", "yes")),
-        _yes("single_piece_only", options.get("single_piece_only", "no")),
+        values["print_word_probs"],
+        values["mask_target"],
+        values["single_piece_only"],
     )
     _refuse_contradictions(chosen)
     return chosen
@@ -92,15 +92,3 @@ def _refuse_contradictions(chosen: Settings) -> None:
     if chosen.target == "sentence" and (chosen.single_piece_only or not chosen.mask_target):
         name = "single_piece_only" if chosen.single_piece_only else "mask_target"
         raise InputError(f"{name} is about the target word: add target=word")
-
-
-def _one_of(option: str, value: str, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise UnknownName(f"value of {option}", value, known)
-    return value
-
-
-def _yes(option: str, value: str) -> bool:
-    if value.lower() in (*_YES, *_NO):
-        return value.lower() in _YES
-    raise InputError(f"{option} is yes or no, not {value!r}")

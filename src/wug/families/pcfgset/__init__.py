@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError
 from wug.families.pcfgset.layout import (
     SPLITS,
     find_tests,
@@ -25,6 +24,8 @@ from wug.families.pcfgset.substitutivity import answered_twins, score_substituti
 from wug.families.pcfgset.suite import Answered, PcfgSuite
 from wug.families.pcfgset.tree import answer_tree
 from wug.files import head as head_of
+from wug.options import Option
+from wug.options import read as read_options
 from wug.types import Problem, Suite
 
 __all__ = [
@@ -47,7 +48,7 @@ __all__ = [
     "score_substitutivity",
 ]
 
-OPTIONS: Mapping[str, str] = MappingProxyType({"split": "which files of a folder to take: test, dev or train"})
+OPTIONS = (Option("split", SPLITS, "test", "which files of a folder to take"),)
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -70,12 +71,7 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     """The tests of a folder or a file, or an error with the place of every fault."""
-    for key in options:
-        if key not in OPTIONS:
-            raise UnknownName("option of pcfgset", key, OPTIONS)
-    split = options.get("split", "test")
-    if split not in SPLITS:
-        raise UnknownName("split", split, SPLITS)
+    split = read_options(OPTIONS, options, "pcfgset")["split"]
     tests = find_tests(path, split)
     if not tests:
         raise InputError(f"no {split} set here: no {split}.src, unrolled_{split}.tsv or the like", file=path)

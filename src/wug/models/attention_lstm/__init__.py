@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -13,7 +14,7 @@ from wug.models import _asking
 from wug.models._asking import Written
 from wug.models._fingerprint import unchanged
 from wug.models._hardware import halving, pick_device
-from wug.models._settings import choice, whole
+from wug.models._options import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH
 from wug.models._spec import ModelSpec
 from wug.models._words import Vocabulary
 from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, source_numbers
@@ -21,13 +22,12 @@ from wug.models.lstm.folder import WEIGHTS, fingerprint
 from wug.types import Answer
 
 ANSWERS = "text"
-OPTIONS: Mapping[str, str] = {
-    "max_length": "words of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
-    "dtype": "float32 (default), float64, bfloat16 or float16",
-    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
-    "batch": "words computed at a time, room for answers included; by default what is moderate for the device",
-}
-DTYPES = ("float32", "float64", "bfloat16", "float16")
+OPTIONS = (
+    replace(MAX_LENGTH, help=MAX_LENGTH.help.replace("tokens", "words")),
+    replace(DTYPE, type=FLOATS, help="the number format of weights and arithmetic"),
+    DEVICE,
+    replace(BATCH, help=BATCH.help.replace("tokens", "words")),
+)
 GLANCE = 8
 """Words after which answers that have ended leave the batch: to look more often would keep a GPU waiting."""
 
@@ -37,11 +37,11 @@ class AttentionLSTMModel:
 
     __slots__ = ("_bound", "_model", "_tokens", "_vocabulary", "chunk", "id", "options")
 
-    def __init__(self, name: str, model: Any, vocabulary: Vocabulary, options: Mapping[str, str]) -> None:
+    def __init__(self, name: str, model: Any, vocabulary: Vocabulary, options: Mapping[str, Any]) -> None:
         self._model, self._vocabulary = model, vocabulary
-        self._bound = whole(options, "max_length")
+        self._bound = options["max_length"]
         on_gpu = model.output.bias.device.type == "cuda"
-        self._tokens = whole(options, "batch") or (1 << 18 if on_gpu else 1 << 14)
+        self._tokens = options["batch"] or (1 << 18 if on_gpu else 1 << 14)
         self.id = name
         self.options: Mapping[str, str] = {
             "dtype": str(model.output.bias.dtype).removeprefix("torch."),
@@ -84,8 +84,8 @@ class AttentionLSTMModel:
 
 def load(spec: ModelSpec) -> AttentionLSTMModel:
     """The model in the folder that `spec` names, checked and ready."""
-    options = spec.checked(OPTIONS)
-    dtype = choice(options, "dtype", DTYPES)
+    options = spec.read(OPTIONS)
+    dtype = options["dtype"]
     folder = user_path(spec.name)
     if not folder.is_dir():
         raise ModelError(f"{spec}: no such folder. Give a folder that wug train made")
@@ -96,7 +96,7 @@ def load(spec: ModelSpec) -> AttentionLSTMModel:
     with unchanged(folder):
         model, vocabulary = load_attention_lstm(folder)
         identity = fingerprint(folder / WEIGHTS, vocabulary.names)
-    device = pick_device(options.get("device"))
+    device = pick_device(options["device"])
     try:
         model = model.to(device=torch.device(device), dtype=getattr(torch, dtype))
     except (RuntimeError, AssertionError) as error:

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from wug.errors import InputError, ModelError
+from wug.errors import ModelError
 from wug.models import _weights
+from wug.models._options import DEVICE, DTYPE, NODES, TRUST
 from wug.models._ragged import Ragged
-from wug.models._settings import DTYPES, choice, flag, whole
 from wug.models._spec import ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.models.causal.boundary import word_starts
 from wug.models.causal.forward import Asked, Engine
 from wug.models.causal.tree import Batch
 from wug.models.causal.trial import choose_engine, position_limit
+from wug.options import Option
 from wug.types import Request, Scored
 
 ANSWERS = "scores"
-OPTIONS: Mapping[str, str] = {
-    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
-    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
-    "bos": "auto (default: prepend the start mark where the tokenizer has one), yes, no, or a token",
-    "boundary": "no (default); yes: count the end of a word with that word (Pimentel & Meister 2024); published: "
-    "as their released code does",
-    "engine": "auto (default), tree, or plain",
-    "nodes": "tokens computed at a time; by default what memory allows",
-    "trust_remote_code": "yes: run code that the model brings along; default no",
-}
+OPTIONS = (
+    DTYPE,
+    DEVICE,
+    Option("bos", str, "auto", "prepend a start mark: auto (where the tokenizer has one), yes, no, or a token"),
+    Option(
+        "boundary",
+        ("no", "yes", "published"),
+        "no",
+        "count the end of a word with that word (Pimentel & Meister 2024); published: as their released code does",
+    ),
+    Option("engine", ("auto", "tree", "plain"), "auto", "how texts are asked: as prefix trees, or each by itself"),
+    NODES,
+    TRUST,
+)
 
 PIECE = {"cpu": 4096, "cuda": 16384}
 """Requests tokenised and planned at a time: more where a batch holds more."""
@@ -54,16 +59,16 @@ class CausalModel:
     __slots__ = ("_bos", "_cuts", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
-        options = spec.options
+        options = spec.read(OPTIONS)
         self._spec = spec
         self._tokenise = Tokeniser(loaded.tokenizer)
-        self._bos = _start_mark(loaded.tokenizer, options.get("bos", "auto"), spec)
-        boundary = _boundary(options)
+        self._bos = _start_mark(loaded.tokenizer, options["bos"], spec)
+        boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
         self._engine: Engine = choose_engine(
             loaded.model,
-            wanted=options.get("engine", "auto"),
-            nodes=whole(options, "nodes"),
+            wanted=options["engine"],
+            nodes=options["nodes"],
             word_starts=None
             if boundary == "no"
             else word_starts(loaded.tokenizer, spec, published=boundary == "published", marked=self._bos is not None),
@@ -71,7 +76,7 @@ class CausalModel:
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
         self.options = {
             "dtype": str(loaded.model.dtype).removeprefix("torch."),
-            "bos": "no" if self._bos is None else options.get("bos", "yes").replace("auto", "yes"),
+            "bos": "no" if self._bos is None else options["bos"].replace("auto", "yes"),
             **({"boundary": boundary} if boundary != "no" else {}),
         }
         # What comes after a span matters where the end of a word is asked for, or the length of the whole text.
@@ -137,13 +142,13 @@ class CausalModel:
 
 def load(spec: ModelSpec) -> CausalModel:
     """The model that `spec` names, checked and ready."""
-    options = spec.checked(OPTIONS)
+    options = spec.read(OPTIONS)
     loaded = _weights.load(
         spec,
         "AutoModelForCausalLM",
-        dtype=choice(options, "dtype", DTYPES),
-        device=_weights.pick_device(options.get("device")),
-        trust_remote_code=flag(options, "trust_remote_code"),
+        dtype=options["dtype"],
+        device=_weights.pick_device(options["device"]),
+        trust_remote_code=options["trust_remote_code"],
     )
     return CausalModel(loaded, spec)
 
@@ -160,13 +165,3 @@ def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
     if index is None or (index == tokenizer.unk_token_id and policy != tokenizer.unk_token):
         raise ModelError(f"{spec}: bos={policy}: the tokenizer has no such token")
     return index
-
-
-def _boundary(options: Mapping[str, str]) -> str:
-    """no, yes or published."""
-    if options.get("boundary") == "published":
-        return "published"
-    try:
-        return "yes" if flag(options, "boundary") else "no"
-    except InputError:
-        raise InputError(f"option boundary={options['boundary']!r}: write yes, no or published") from None

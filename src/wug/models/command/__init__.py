@@ -13,15 +13,25 @@ from wug.errors import InputError, ModelError
 from wug.files import checksum, existing, read_lines
 from wug.models import _asking
 from wug.models._fingerprint import MOST, TooMany, content, fingerprint
-from wug.models._settings import seconds
 from wug.models._spec import ModelSpec
 from wug.models.command.process import Filter, failure, run
+from wug.options import Option
 
 ANSWERS = "text"
-OPTIONS: Mapping[str, str] = {
-    "timeout": "seconds without a sign of life after which a program is given up: 60; 3600 for one with {source}",
-    "id": "a version of your own, for a program that changes without the command and the files in it changing",
-}
+OPTIONS = (
+    Option(
+        "timeout",
+        float,
+        None,
+        "seconds without a sign of life after which a program is given up; by default 60, and 3600 for one with "
+        "{source}",
+        least=0.001,
+        most=1e7,
+    ),
+    Option(
+        "id", str, None, "a version of your own, for a program that changes without the command and its files changing"
+    ),
+)
 SOURCE, OUTPUT = "{source}", "{output}"
 HYPOTHESIS = re.compile(r"H-(\d{1,12})\t[^\t]*(?:\t(.*))?")
 """An answer as fairseq prints it, with the number of its source and its score."""
@@ -34,7 +44,7 @@ class FilterCommand:
 
     def __init__(self, spec: ModelSpec, arguments: list[str]) -> None:
         self._arguments = arguments
-        self._timeout = seconds(spec.options, "timeout") or 60.0
+        self._timeout: float = spec.read(OPTIONS)["timeout"] or 60.0
         self._filter: Filter | None = None
         self.id, self.options = _identity(spec, arguments)
         self.chunk = 200
@@ -80,7 +90,7 @@ class BatchCommand:
 
     def __init__(self, spec: ModelSpec, arguments: list[str]) -> None:
         self._arguments = arguments
-        self._timeout = seconds(spec.options, "timeout") or 3600.0
+        self._timeout: float = spec.read(OPTIONS)["timeout"] or 3600.0
         self.id, self.options = _identity(spec, arguments)
         self.chunk = 10_000_000  # to start the program is what costs
 
@@ -114,7 +124,7 @@ class BatchCommand:
 
 def load(spec: ModelSpec) -> FilterCommand | BatchCommand:
     """The command that `spec` has; it is started when something is asked."""
-    spec.checked(OPTIONS)
+    spec.read(OPTIONS)
     try:
         arguments = shlex.split(spec.name)
     except ValueError as error:

@@ -6,7 +6,7 @@ import importlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,23 @@ from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
 from wug.models import _asking
 from wug.models._fingerprint import content, fingerprint, unchanged
-from wug.models._settings import choice, whole
+from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH
 from wug.models._spec import ModelSpec
 from wug.models.ctranslate import opennmt as _opennmt
+from wug.options import Option
 from wug.types import Answer
 
 ANSWERS = "text"
-OPTIONS: Mapping[str, str] = {
-    "tokens": "what the model reads: whitespace (default, words between spaces), or a SentencePiece model file",
-    "beams": "beams of the search; 1 (default) is greedy",
-    "max_length": "tokens of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
-    "dtype": "float32 (default), float16, bfloat16, int8, int8_float32, int8_float16, int16, or auto (as stored)",
-    "device": "cpu, cuda, cuda:1; by default the best there is",
-    "batch": "tokens translated at a time; by default what is moderate for the device",
-    "threads": "threads on a CPU; by default what CTranslate2 takes",
-}
 DTYPES = ("float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "auto")
+OPTIONS = (
+    Option("tokens", str, "whitespace", "what the model reads: whitespace (words), or a SentencePiece model file"),
+    BEAMS,
+    MAX_LENGTH,
+    replace(DTYPE, type=DTYPES),
+    replace(DEVICE, help="cpu, cuda, cuda:1; by default the best there is"),
+    replace(BATCH, help="tokens translated at a time; by default what is moderate for the device"),
+    Option("threads", int, None, "threads on a CPU; by default what CTranslate2 takes", least=1),
+)
 VOCABULARIES = ("source_vocabulary", "shared_vocabulary")
 
 log = logging.getLogger("wug")
@@ -50,14 +51,14 @@ class TranslatorModel:
 
     __slots__ = ("_batch", "_beams", "_bound", "_end", "_known", "_tokens", "_translator", "chunk", "id", "options")
 
-    def __init__(self, name: str, folder: Path, translator: Any, options: Mapping[str, str]) -> None:
+    def __init__(self, name: str, folder: Path, translator: Any, options: Mapping[str, Any]) -> None:
         self.id = name
         self._translator = translator
-        self._tokens = _tokens(options.get("tokens", "whitespace"))
-        self._beams = whole(options, "beams") or 1
-        self._bound = whole(options, "max_length")
+        self._tokens = _tokens(options["tokens"])
+        self._beams: int = options["beams"]
+        self._bound: int | None = options["max_length"]
         on_gpu = translator.device == "cuda"
-        self._batch = whole(options, "batch") or (1 << 16 if on_gpu else 1 << 12)
+        self._batch: int = options["batch"] or (1 << 16 if on_gpu else 1 << 12)
         self._known = _vocabulary(folder)
         self._end: str = _config(folder).get("eos_token", "</s>")
         self.options = {
@@ -113,7 +114,7 @@ class TranslatorModel:
 
 def load(spec: ModelSpec) -> TranslatorModel:
     """The model that `spec` names; a checkpoint is converted first."""
-    options = spec.checked(OPTIONS)
+    options = spec.read(OPTIONS)
     try:
         ctranslate2: Any = importlib.import_module("ctranslate2")
     except ImportError:
@@ -129,10 +130,10 @@ def load(spec: ModelSpec) -> TranslatorModel:
         raise ModelError(f"{spec}: no such file or folder. Give a CTranslate2 folder or an OpenNMT-py checkpoint (.pt)")
     if not (folder / "model.bin").is_file():
         raise ModelError(f"{spec}: the folder has no model.bin, so it is no CTranslate2 model")
-    dtype = choice(options, "dtype", DTYPES)
-    device, _, number = options.get("device", "auto").partition(":")
+    dtype = options["dtype"]
+    device, _, number = (options["device"] or "auto").partition(":")
     if number and not (number.isascii() and number.isdigit() and len(number) < 4):
-        raise InputError(f"option device={options['device']!r}: write cpu, cuda or cuda:1")
+        raise InputError(f"device={options['device']}: write cpu, cuda or cuda:1")
     try:
         with unchanged(folder):
             translator = ctranslate2.Translator(
@@ -140,7 +141,7 @@ def load(spec: ModelSpec) -> TranslatorModel:
                 device=device,
                 device_index=int(number or 0),
                 compute_type="default" if dtype == "auto" else dtype,
-                intra_threads=whole(options, "threads") or 0,
+                intra_threads=options["threads"] or 0,
             )
     except (RuntimeError, ValueError) as error:
         raise ModelError(f"{spec}: cannot be loaded: {str(error).splitlines()[0][:300]}") from error

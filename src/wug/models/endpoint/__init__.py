@@ -3,48 +3,65 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
 from wug.errors import InputError, MissingExtra
-from wug.models._settings import choice, seconds, whole
+from wug.models._options import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE
 from wug.models._spec import ModelSpec
+from wug.options import Option
 from wug.types import Generator, Scorer
 
 ANSWERS = "scores"
 """Or text, with mode=generate."""
-OPTIONS: Mapping[str, str] = {
-    "model": "what the server calls the model; may be left out where it has one alone",
-    "mode": "score (default), or generate for suites that ask for text",
-    "key": "the environment variable that has the key; by default OPENAI_API_KEY, where it is set",
-    "bos": "a start mark to put before every text, such as <|endoftext|>; by default what the server does",
-    "concurrency": "questions under way at once; default 16",
-    "timeout": "seconds that a whole answer may take, from the question to its last byte; default 120",
-    "retries": "further tries where the server is busy or away; default 6",
-    "dtype": "the server's number format, for the signature: it cannot be asked for it. "
-    "Any but float32 lets its answers differ more from one another when they are checked",
-    "id": "a version of your own, for a server that changes without its model's name changing",
-    "template": "with mode=generate, the prompt, as for prompt: models. Default: {source} ->",
-    "examples": "with mode=generate, a file of examples to begin every prompt with, source<TAB>answer a line",
-    "stop": r"with mode=generate, what ends an answer; default \n",
-    "max_length": "with mode=generate, tokens of an answer at most; by default 4 for each letter of its source, "
-    "128 at least, 1024 at most",
-}
+OPTIONS = (
+    Option("model", str, None, "what the server calls the model; may be left out where it has one alone"),
+    Option("mode", ("score", "generate"), "score", "generate is for suites that ask for text"),
+    Option("key", str, None, "the environment variable that has the key; by default OPENAI_API_KEY, where it is set"),
+    Option(
+        "bos",
+        str,
+        None,
+        "a start mark to put before every text, such as <|endoftext|>; by default what the server does",
+    ),
+    Option("concurrency", int, 16, "questions under way at once", least=1),
+    Option(
+        "timeout",
+        float,
+        120.0,
+        "seconds that a whole answer may take, from the question to its last byte",
+        least=0.001,
+        most=1e7,
+    ),
+    Option("retries", int, 6, "further tries where the server is busy or away", least=0, most=9999),
+    Option(
+        "dtype",
+        str,
+        None,
+        "the server's number format, for the signature: it cannot be asked for it. Any but float32 lets its answers "
+        "differ more from one another when they are checked",
+    ),
+    Option("id", str, None, "a version of your own, for a server that changes without its model's name changing"),
+    replace(TEMPLATE, help="with mode=generate, the prompt, as for prompt: models"),
+    replace(EXAMPLES, help=f"with mode=generate, {EXAMPLES.help}"),
+    replace(STOP, help="with mode=generate, what ends an answer"),
+    replace(
+        MAX_LENGTH,
+        help="with mode=generate, tokens of an answer at most; by default 4 for each letter of its source, 128 at "
+        "least, 1024 at most",
+    ),
+)
 GENERATING = ("template", "examples", "stop", "max_length")
 
 
 def load(spec: ModelSpec) -> Scorer | Generator:
     """The model at the address that `spec` has, after questions to see whether it answers as needed."""
     spec = _taken_apart(spec)
-    options = spec.checked(OPTIONS)
-    generates = choice(options, "mode", ("score", "generate")) == "generate"
+    options = spec.read(OPTIONS)
+    generates = options["mode"] == "generate"
     for name in ("bos",) if generates else GENERATING:
-        if name in options:
+        if name in spec.options:
             raise InputError(f"option {name} is of no use {'with' if generates else 'without'} mode=generate")
-    retries = options.get("retries", "6")
-    if not retries.isascii() or not retries.isdigit() or len(retries) > 4:
-        raise InputError(f"option retries={retries!r}: write a whole number")
     try:
         import httpx  # noqa: F401
     except ImportError:
@@ -54,16 +71,16 @@ def load(spec: ModelSpec) -> Scorer | Generator:
     from wug.models.endpoint.scorer import EndpointScorer
     from wug.models.endpoint.server import find_model
 
-    threads = whole(options, "concurrency") or 16
+    threads: int = options["concurrency"]
     client = Client(
         Address.of(spec.name),
-        key=_key(options.get("key")),
-        timeout=seconds(options, "timeout") or 120.0,
-        retries=int(retries),
+        key=_key(options["key"]),
+        timeout=options["timeout"],
+        retries=options["retries"],
         threads=threads,
     )
-    server = find_model(client, options.get("model"), threads)
-    return EndpointGenerator(server, spec) if generates else EndpointScorer(server, spec)
+    server = find_model(client, options["model"], threads)
+    return EndpointGenerator(server, spec, options) if generates else EndpointScorer(server, spec)
 
 
 def _taken_apart(spec: ModelSpec) -> ModelSpec:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wug.errors import InputError, ModelError
-from wug.files import checksum, user_path
+from wug.files import checksum
 from wug.models import _asking
-from wug.models._settings import whole
 from wug.models._spec import ModelSpec
 from wug.models.endpoint.answers import read_text
 from wug.models.endpoint.server import Server, noted
-from wug.models.prompt import ANSWER, DEFAULT, Template, read_examples, unescaped
+from wug.models.prompt import ANSWER, prompting
 from wug.types import Answer
 
 
@@ -21,14 +20,9 @@ class EndpointGenerator:
 
     __slots__ = ("_bound", "_server", "_stop", "_template", "chunk", "id", "options")
 
-    def __init__(self, server: Server, spec: ModelSpec) -> None:
-        options = spec.options
-        examples = read_examples(user_path(options["examples"])) if "examples" in options else []
-        self._template = Template.of(options.get("template", DEFAULT), examples)
-        self._stop = unescaped(options.get("stop", r"\n"))
-        if not self._stop:
-            raise InputError("option stop is empty: leave it out, or write what ends an answer")
-        self._bound = whole(options, "max_length")
+    def __init__(self, server: Server, spec: ModelSpec, options: Mapping[str, Any]) -> None:
+        self._template, self._stop = prompting(options)
+        self._bound: int | None = options["max_length"]
         self._server = server
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
         self.options = {
@@ -36,7 +30,7 @@ class EndpointGenerator:
             "template": self._template.before + self._template.gap + ANSWER + self._template.after,
             "stop": self._stop,
             "max_length": str(self._bound or "auto"),
-            **({"examples": checksum(self._template.examples)} if examples else {}),
+            **({"examples": checksum(self._template.examples)} if self._template.examples else {}),
             **noted(spec),
         }
         self.chunk = 4 * server.threads

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import user_path
 from wug.models._fingerprint import unchanged
 from wug.models._hardware import pick_device, ran_out
+from wug.models._options import DEVICE, DTYPE, EOS, FLOATS
 from wug.models._ragged import Ints, Ragged
-from wug.models._settings import choice
 from wug.models._spec import ModelSpec
 from wug.models._words import (
     SPLITTINGS,
@@ -25,29 +26,38 @@ from wug.models._words import (
     answer,
     read_words,
     worded,
-    yes,
 )  # fmt: skip
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_shape, require_fit
 from wug.models.lstm.network import Floats, Network
 from wug.models.lstm.walk import Passage, walk_list, walk_tree
 from wug.models.lstm.weights import Weights, load_weights
+from wug.options import Option
 from wug.types import Request, Scored
 
 ANSWERS = "scores"
-OPTIONS: Mapping[str, str] = {
-    "vocab": "the words that the model knows, one a line in the order of its embeddings; a folder has it in vocab.txt",
-    "words": "spaces or punctuation: what parts words, which a folder says itself; default spaces",
-    "state": "fresh (default: each text begins after <eos> with a state of zeros), carry (over the whole list), or "
-    "published (over the .text file beside a table of pairs)",
-    "eos": "yes: score the <eos> after a text as well; default no",
-    "lowercase": "yes: look words up in lower case, which a folder says itself; default no",
-    "dtype": "float32 (default), float64, bfloat16 or float16",
-    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
-}
+STATES = ("fresh", "carry", "published")
+OPTIONS = (
+    Option(
+        "vocab",
+        Path,
+        None,
+        "the words that the model knows, one a line in the order of its embeddings; a folder has it in vocab.txt",
+    ),
+    Option("words", SPLITTINGS, None, "what parts words; by default what a folder says, and spaces for a file"),
+    Option(
+        "state",
+        STATES,
+        "fresh",
+        "each text begins after <eos> with a state of zeros (fresh), or the state goes on over the whole list (carry) "
+        "or over the .text file beside a table of pairs (published)",
+    ),
+    EOS,
+    Option("lowercase", bool, None, "look words up in lower case; by default what a folder says, and no for a file"),
+    replace(DTYPE, type=FLOATS, help="the number format of weights and arithmetic"),
+    DEVICE,
+)
 
 END = "<eos>"
-DTYPES = ("float32", "float64", "bfloat16", "float16")
-STATES = ("fresh", "carry", "published")
 PIECE = 4096
 """Texts in a tree: bounds the memory of a level."""
 WHOLE_LIST = 1 << 40
@@ -150,13 +160,12 @@ class WordLSTM:
 
 def load(spec: ModelSpec) -> WordLSTM:
     """The model that `spec` names, checked and ready."""
-    options = spec.checked(OPTIONS)
-    dtype, state = choice(options, "dtype", DTYPES), choice(options, "state", STATES)
+    options = spec.read(OPTIONS)
     # An @ in a path is no revision.
     path = user_path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}")
     if not path.exists():
         raise InputError("no such file or folder", file=path)
-    if not path.is_dir() and "vocab" not in options:
+    if not path.is_dir() and options["vocab"] is None:
         raise InputError(f"{spec} needs its vocabulary, one word a line: {spec}?vocab=FILE, or -M vocab=FILE")
     try:
         import torch  # noqa: F401
@@ -164,11 +173,12 @@ def load(spec: ModelSpec) -> WordLSTM:
         raise MissingExtra("an lstm model", "hf") from None
 
     with unchanged(path):
-        return _loaded(spec, path, Settings(state, yes(options, "eos"), dtype), pick_device(options.get("device")))
+        settings = Settings(options["state"], options["eos"], options["dtype"])
+        return _loaded(spec, path, settings, pick_device(options["device"]))
 
 
 def _loaded(spec: ModelSpec, path: Path, settings: Settings, device: str) -> WordLSTM:
-    weights, vocabulary = _opened(path, spec.options)
+    weights, vocabulary = _opened(path, spec.read(OPTIONS))
     network = Network(weights, device=device, dtype=settings.dtype)
     if path.is_dir():  # the weights of simple RNNs do not say their kind
         kind = [weights.kind] if weights.kind.startswith("RNN_") else []
@@ -186,13 +196,14 @@ def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces
     return Vocabulary(names, index, index.get(UNKNOWN), index[END], lowercase, words)
 
 
-def _opened(path: Path, options: Mapping[str, str]) -> tuple[Weights, Vocabulary]:
+def _opened(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary]:
     """What a folder or a file has, and the words that go with it; options win over what a folder says."""
     shape = read_shape(path / CONFIG) if path.is_dir() else None
-    lowercase = yes(options, "lowercase") if "lowercase" in options or shape is None else shape.lowercase
-    words = choice(options, "words", SPLITTINGS) if "words" in options or shape is None else shape.words
-    listed = user_path(options["vocab"]) if "vocab" in options else path / VOCABULARY
-    vocabulary = read_vocabulary(listed, lowercase=lowercase, words=words)
+    lowercase, words = (False, SPLITTINGS[0]) if shape is None else (shape.lowercase, shape.words)
+    if options["lowercase"] is not None:
+        lowercase = options["lowercase"]
+    listed = options["vocab"] or path / VOCABULARY
+    vocabulary = read_vocabulary(listed, lowercase=lowercase, words=options["words"] or words)
     if shape is None:
         weights = load_weights(path)
     else:

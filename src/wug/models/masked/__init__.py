@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,25 +14,31 @@ import numpy.typing as npt
 
 from wug.errors import ModelError
 from wug.models import _weights
+from wug.models._options import DEVICE, DTYPE, NODES, TRUST
 from wug.models._ragged import Ints, Ragged
-from wug.models._settings import DTYPES, choice, flag, whole
 from wug.models._spec import ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.models.masked.cloze import Engine, choose_engine
 from wug.models.masked.masking import Asked, plan
 from wug.models.masked.pieces import Frame, word_ends
+from wug.options import Option
 from wug.types import Request, Scored
 
 ANSWERS = "scores"
-OPTIONS: Mapping[str, str] = {
-    "pll": "within_word_l2r (default: the rest of a word is masked with a piece of it) or original (each token alone)",
-    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
-    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
-    "nodes": "tokens computed at a time; by default what memory allows",
-    "trust_remote_code": "yes: run code that the model brings along; default no",
-}
-
 METRICS = ("within_word_l2r", "original")
+OPTIONS = (
+    Option(
+        "pll",
+        METRICS,
+        "within_word_l2r",
+        "what is masked with a token: the rest of its word (within_word_l2r), or nothing else (original)",
+    ),
+    DTYPE,
+    DEVICE,
+    NODES,
+    TRUST,
+)
+
 OLD_SPELLING = re.compile(r"(distil)?(ro)?bert_[a-z0-9_]+")
 
 log = logging.getLogger("wug")
@@ -61,7 +67,8 @@ class MaskedModel:
         if tokenizer.mask_token_id is None:
             raise ModelError(f"{spec}: its tokenizer has no mask, so it is no masked model. Use causal:{spec.name}")
         self._spec = spec
-        self._metric = choice(spec.options, "pll", METRICS)
+        options = spec.read(OPTIONS)
+        self._metric: str = options["pll"]
         self._tokenise = Tokeniser(tokenizer)
         self._frame = Frame.of(tokenizer.backend_tokenizer)
         self._mask: int = tokenizer.mask_token_id
@@ -73,8 +80,8 @@ class MaskedModel:
             model,
             mask=self._mask,
             pad=pad,
-            nodes=whole(spec.options, "nodes"),
-            workers=_workers(model, foreign=flag(spec.options, "trust_remote_code")),
+            nodes=options["nodes"],
+            workers=_workers(model, foreign=options["trust_remote_code"]),
         )
         self.id = f"masked/{loaded.name}@{loaded.fingerprint}"
         self.options = {"dtype": str(model.dtype).removeprefix("torch."), "pll": self._metric}
@@ -126,16 +133,15 @@ class MaskedModel:
 
 def load(spec: ModelSpec) -> MaskedModel:
     """The model that `spec` names, checked and ready."""
-    options = spec.checked(OPTIONS)
+    options = spec.read(OPTIONS)
     spec = _modern(spec)
-    choice(options, "pll", METRICS)
     try:
         loaded = _weights.load(
             spec,
             "AutoModelForMaskedLM",
-            dtype=choice(options, "dtype", DTYPES),
-            device=_weights.pick_device(options.get("device")),
-            trust_remote_code=flag(options, "trust_remote_code"),
+            dtype=options["dtype"],
+            device=_weights.pick_device(options["device"]),
+            trust_remote_code=options["trust_remote_code"],
         )
     except ModelError as error:
         if "Unrecognized configuration class" not in str(error.__cause__):

@@ -10,17 +10,16 @@ import numpy as np
 from wug.errors import ModelError
 from wug.files import checksum, read_bytes, read_lines, user_path
 from wug.models._fingerprint import unchanged
+from wug.models._options import EOS
 from wug.models._ragged import Ints, Ragged
 from wug.models._spec import ModelSpec
-from wug.models._words import Vocabulary, answer, worded, yes
+from wug.models._words import Vocabulary, answer, worded
 from wug.models.ngram.arpa import Arpa, Floats, read_arpa
+from wug.options import Option
 from wug.types import Request, Scored
 
 ANSWERS = "scores"
-OPTIONS: Mapping[str, str] = {
-    "eos": "yes: score the </s> after a text as well; default no",
-    "lowercase": "yes: look words up in lower case; default no",
-}
+OPTIONS = (EOS, Option("lowercase", bool, False, "look words up in lower case"))
 
 START, END = "<s>", "</s>"
 UNKNOWN = ("<unk>", "<UNK>")
@@ -66,9 +65,9 @@ class NgramModel:
 
 def load(spec: ModelSpec) -> NgramModel:
     """The model in the file that `spec` names."""
-    options = spec.checked(OPTIONS)
+    options = spec.read(OPTIONS)
     path = user_path(spec.name)
-    eos, lowercase = yes(options, "eos"), yes(options, "lowercase")
+    eos, lowercase = options["eos"], options["lowercase"]
     with unchanged(path):
         data = read_bytes(path)
         if data.startswith(b"mmap lm "):
