@@ -24,7 +24,7 @@ from pathlib import Path
 
 from wug import stats
 from wug.runs.store import Store
-from wug.types import Outcome, Result
+from wug.types import Outcome, Result, Signature
 
 RUNS, SUITES, PAIRS = 200, 10, 2500
 BLIMP = 67_000
@@ -42,8 +42,9 @@ def outcomes(count: int, paradigms: int) -> Iterator[Outcome]:
 
 def result(suite: str, model: str, count: int, paradigms: int) -> Result:
     rows = tuple(outcomes(count, paradigms))
+    signature = Signature((("suite", f"{suite}@1"), ("model", model)))
     return Result(
-        suite, "pairs", model, "complete", f"wug:0|suite:{suite}@1|model:{model}", count, tuple(stats.estimates(rows)),
+        suite, "pairs", model, "complete", signature, count, tuple(stats.estimates(rows)),
         (), rows, {"accuracy": "the grammatical sentence has the higher log-probability"}, {"circuit": "Agreement"},
     )  # fmt: skip
 

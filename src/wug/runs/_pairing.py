@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wug import stats_paired as paired
-from wug.runs._columns import Column, Floats
+from wug.rows import Placed
+from wug.stats import same_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The values of one check, outcome by outcome; those with nothing to judge left out."""
+
+    judged: bool
+    """Right or wrong, as 1 and 0; else numbers."""
+    items: tuple[str, ...]
+    """What each belongs to: its item, or the first item that was asked the same source."""
+    keys: tuple[tuple[str, int], ...]
+    """The item, and which of its outcomes it is: no two are the same."""
+    places: tuple[int, ...]
+    """Which outcome of the result."""
+    values: Floats
+    non_finite: int
+    """Values that are no finite numbers, left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +81,35 @@ class Verdict:
     high: float | None
     interval_method: str
     tested: paired.Tested
+
+
+def columns(rows: Iterable[Placed]) -> dict[str, Column]:
+    """The column of each check among outcomes."""
+    found: dict[str, list[tuple[int, str, float]]] = {}
+    non_finite: Counter[str] = Counter()
+    sources: list[tuple[str, object]] = []
+    for row in rows:
+        outcome = row.outcome
+        sources.append((outcome.item, outcome.detail.get("source")))
+        if outcome.value is not None and math.isfinite(outcome.value):
+            found.setdefault(outcome.check, []).append((row.place, outcome.item, outcome.value))
+        elif outcome.value is not None:
+            non_finite[outcome.check] += 1
+    first = same_source(sources)
+    return {check: _column(each, non_finite[check], first) for check, each in found.items()}
+
+
+def _column(rows: Sequence[tuple[int, str, float]], non_finite: int, first: Mapping[str, str]) -> Column:
+    """The outcomes of a check; `first` has the item that stands for another."""
+    places, items, values = zip(*rows, strict=True)
+    times: Counter[str] = Counter()
+    keys = []
+    for item in items:
+        keys.append((item, times[item]))
+        times[item] += 1
+    judged = all(isinstance(value, bool) for value in values)
+    units = tuple(first.get(item, item) for item in items)
+    return Column(judged, units, tuple(keys), places, np.asarray(values, np.float64), non_finite)
 
 
 def pair(first: Sequence[Column], second: Sequence[Column]) -> Paired:

@@ -14,7 +14,7 @@ from wug.runs.cache import Cache
 from wug.runs.opening import OpenedGenerator, OpenedScorer, opened
 from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
-from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Status, Suite
+from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Signature, Status, Suite
 
 EXAMPLE = 80
 """Characters of a question that a notice quotes."""
@@ -98,7 +98,7 @@ def require(suites: Sequence[Suite], asker: Asker) -> None:
 
 def judge(suite: Suite, asker: Asker, method: stats.Method = "wilson") -> Result:
     """The result of one suite; a fault in it is a failed result, not the end of the run."""
-    mark = str(signature(suite, asker.model))
+    mark = signature(suite, asker.model)
     rows: list[Row] = []
     status: Status = "complete"
     model = Listened(asker.model)
@@ -114,7 +114,7 @@ def judge(suite: Suite, asker: Asker, method: stats.Method = "wilson") -> Result
 def conclude(
     suite: Suite,
     model: str,
-    mark: str,
+    mark: Signature | str,
     rows: Iterable[Row],
     status: Status = "complete",
     method: stats.Method = "wilson",
@@ -137,7 +137,7 @@ def conclude(
         kind=suite.kind,
         model=model,
         status=status,
-        signature=mark,
+        signature=Signature.read(mark) if isinstance(mark, str) else mark,
         n=len({outcome.item for outcome in outcomes}) or len(suite),
         estimates=(*stats.estimates(outcomes, method), *(stats.remade(estimate, method) for estimate in given)),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),

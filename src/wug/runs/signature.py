@@ -34,12 +34,7 @@ def sign(
     ]
     taken = {*dict(first), *suite_options}
     named = ((f"model_{key}" if key in taken else key, value) for key, value in sorted(options.items()))
-    return Signature(tuple((key, _plain(value)) for key, value in (*first, *named, *suite_options.items())))
-
-
-def fields_of(signature: str) -> dict[str, str]:
-    """The fields of a signature that was kept as text."""
-    return dict(part.partition(":")[::2] for part in signature.split("|"))
+    return Signature((*first, *named, *suite_options.items()))
 
 
 def _asked(request: Request | str) -> str:
@@ -48,8 +43,3 @@ def _asked(request: Request | str) -> str:
         return request
     turn = "" if request.turn is None else f"{request.turn.number}\0{request.turn.line}\0{request.turn.before}"
     return f"{request.text}\0{request.span}\0{turn}"
-
-
-def _plain(value: str) -> str:
-    """The value without the characters that separate fields."""
-    return value.replace("|", "/").replace("\n", " ")
