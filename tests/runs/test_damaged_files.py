@@ -14,12 +14,13 @@ import pytest
 
 import made_runs
 from wug.errors import StoreError
+from wug.models._spec import ModelSpec
 from wug.rows import Filter
 from wug.runs import sqlite as files
 from wug.runs.cache import Cache
 from wug.runs.compare import compare
 from wug.runs.evaluate import ask_through, evaluate
-from wug.runs.opening import OpenedScorer
+from wug.runs.opening import Opened
 from wug.runs.remembered import RememberedGenerator, RememberedScorer
 from wug.runs.shelf import Shelf
 from wug.runs.store import Store
@@ -139,7 +140,8 @@ def test_a_cache_without_checksums_is_begun_anew(tmp_path: Path) -> None:
 def test_an_option_that_the_user_gave_has_answers_of_its_own(tmp_path: Path) -> None:
     for given, asked in (({}, 1), ({"engine": "plain"}, 1), ({"engine": "plain"}, 0), ({}, 0)):
         model, cache = Lengths(), Cache(tmp_path / "a.db")
-        ask_through(OpenedScorer(model, given), cache).model.score([Request("a text")])  # type: ignore[union-attr]
+        opened = Opened(model, ModelSpec("fake", "lengths", None, given))
+        ask_through(opened, cache).model.score([Request("a text")])  # type: ignore[union-attr]
         cache.close()
         assert model.asked == asked
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
-from wug.runs.opening import OpenedGenerator, OpenedScorer, model_spec, opened
+from wug.models._spec import ModelSpec
+from wug.runs.opening import Opened, open_model
 from wug.types import Answer, Request, Scored
 
 TRIES = 3
@@ -55,8 +56,8 @@ class Described:
 class Copy:
     """The model on one GPU; lives in a process of Ray's."""
 
-    def __init__(self, name: str, options: Mapping[str, str], folder: str) -> None:
-        self._name, self._options, self._folder = name, options, folder
+    def __init__(self, spec: ModelSpec, folder: str) -> None:
+        self._spec, self._folder = spec, folder
         self._model: Any = None
         self._warnings: list[str] = []
         logging.getLogger("wug").addHandler(_Collecting(self._warnings))
@@ -70,14 +71,12 @@ class Copy:
         return self._tried(lambda: self._load() and self._answer(questions))
 
     def _load(self) -> Described:
-        from wug.runs.opening import open_model
-
         if self._model is None:
             if Path(self._folder).is_dir():  # a relative path means the same as where the command was given
                 os.chdir(self._folder)
-            self._model = open_model(self._name, self._options)
+            self._model = open_model(self._spec)
         model = self._model
-        scores = callable(getattr(model, "score", None))
+        scores = model.can == "scorer"
         return Described(model.id, dict(model.options), model.chunk, scores and model.ordered, scores)
 
     def _answer(self, questions: Sequence[Any]) -> list[Any]:
@@ -181,53 +180,54 @@ class Crew:
         return self._kind.remote(*self._arguments)
 
 
-class SpreadScorer:
-    """A scorer of many copies."""
+class Spread:
+    """A model of many copies."""
 
-    def __init__(self, crew: Crew, one: Described) -> None:
-        self.id, self.options, self.ordered = one.id, one.options, False
-        self._crew, self._size = crew, one.chunk
-        self.chunk = one.chunk * len(crew) * ROUND
+    ordered = False
+
+    def __init__(self, crew: Crew, copy: Described) -> None:
+        self.id, self.options = copy.id, copy.options
+        self._crew, self._size = crew, copy.chunk
+        self.chunk = copy.chunk * len(crew) * ROUND
+
+    def _answers(self, questions: Sequence[Any]) -> list[Any]:
+        return self._crew.answers(_chunks(questions, self._size))
+
+
+class SpreadScorer(Spread):
+    """A scorer of many copies."""
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order."""
-        return self._crew.answers(_chunks(requests, self._size))
+        return self._answers(requests)
 
 
-class SpreadGenerator:
+class SpreadGenerator(Spread):
     """A generator of many copies."""
-
-    def __init__(self, crew: Crew, one: Described) -> None:
-        self.id, self.options = one.id, one.options
-        self._crew, self._size = crew, one.chunk
-        self.chunk = one.chunk * len(crew) * ROUND
 
     def generate(self, sources: Sequence[str]) -> list[Answer | str]:
         """One answer for each source, in order."""
-        return self._crew.answers(_chunks(sources, self._size))
+        return self._answers(sources)
 
 
 @contextmanager
-def spread(
-    name: str, options: Mapping[str, str], workers: int | None = None
-) -> Iterator[OpenedScorer | OpenedGenerator]:
+def spread(spec: ModelSpec, workers: int | None = None) -> Iterator[Opened]:
     """The model in copies on the cluster that Ray finds or starts; they end with the context."""
     ray = _ray()
-    own = not ray.is_initialized()
-    if own:
+    started = not ray.is_initialized()
+    if started:
         _start(ray)
     try:
-        crew = _crew(ray, (name, dict(options), str(Path.cwd())), workers)
+        crew = _crew(ray, (spec, str(Path.cwd())), workers)
         try:
-            one = crew.describe()
-            if one.ordered:
-                raise ModelError(f"{one.id}: its answers depend on one another and cannot be spread: --engine local")
-            given = model_spec(name, options).options
-            yield opened(SpreadScorer(crew, one) if one.scores else SpreadGenerator(crew, one), given)
+            copy = crew.describe()
+            if copy.ordered:
+                raise ModelError(f"{copy.id}: its answers depend on one another and cannot be spread: --engine local")
+            yield Opened(SpreadScorer(crew, copy) if copy.scores else SpreadGenerator(crew, copy), spec)
         finally:
             crew.stop()
     finally:
-        if own:
+        if started:
             ray.shutdown()
 
 

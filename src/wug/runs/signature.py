@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from wug import __version__
 from wug.files import checksum as digest
 from wug.types import Generator, Request, Scorer, Signature, Suite
 
 
-def signature(suite: Suite, model: Scorer | Generator) -> Signature:
-    """The signature of a suite's result for a model."""
+def signature(
+    suite: Suite, model: Scorer | Generator, questions: Sequence[Request] | Sequence[str] | None = None
+) -> Signature:
+    """The signature of a suite's result for a model; `questions` are the suite's, where they are known already."""
     options = dict(model.options)
     if getattr(model, "ordered", False):
         # A checksum of a suite is the same in any order of its items; these answers are not.
-        options["read"] = digest(*(_asked(request) for request in suite.requests()))
+        asked = suite.requests() if questions is None else questions
+        options["read"] = digest(*(_asked(request) for request in asked))
     return sign(suite.name, suite.checksum, suite.options, model.id, options)
 
 

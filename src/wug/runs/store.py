@@ -10,7 +10,7 @@ import math
 import os
 import socket
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -74,6 +74,27 @@ class Store:
         row = self._db.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
         self._db.execute("UPDATE runs SET seal = ? WHERE id = ?", (run_seal(row), run))
         return run
+
+    @contextmanager
+    def writing(
+        self, key: str, model: str, command: str, **named: str | None
+    ) -> Iterator[tuple[int, Callable[[Result], None]]]:
+        """The number of the run to write to, and what adds a result to it; it says by itself how the run ended."""
+        number = self.begin(key, model, command, **named)
+        failed = False
+
+        def add(result: Result) -> None:
+            nonlocal failed
+            failed = failed or result.status == "failed"
+            self.add(number, result)
+
+        try:
+            yield number, add
+        except BaseException as error:
+            with suppress(StoreError):  # what went wrong first is what the user should hear of
+                self.finish(number, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            raise
+        self.finish(number, "failed" if failed else "complete")
 
     def begin(
         self, key: str, model: str, command: str, *, specification: str | None = None, revision: str | None = None
