@@ -107,7 +107,9 @@ class InMemory:
     def each(self, wanted: Filter, *, keys: Collection[str] | None = None, most: int | None = None) -> Iterator[Placed]:
         """All outcomes that are wanted, one after the other."""
         for row in self._sorted(wanted)[:most]:
-            yield row if keys is None else Placed(row.place, with_detail(row.outcome, keys))
+            detail = row.outcome.detail
+            shown = detail if keys is None else {key: detail[key] for key in detail if key in keys}
+            yield Placed(row.place, replace(row.outcome, detail=shown))
 
     def page(self, wanted: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
         """Outcomes behind the one at the place `after`, or in front of `before`."""
@@ -171,11 +173,6 @@ def mentions(outcome: Outcome, text: str) -> bool:
     """Whether the item's name, or a text anywhere in the detail, contains `text`, in capital letters or small ones."""
     sought = text.casefold()
     return any(sought in found.casefold() for found in (outcome.item, *_texts(outcome.detail)))
-
-
-def with_detail(outcome: Outcome, keys: Collection[str]) -> Outcome:
-    """The outcome with these parts of its detail alone."""
-    return replace(outcome, detail={key: value for key, value in outcome.detail.items() if key in keys})
 
 
 def _texts(detail: Any) -> Iterator[str]:

@@ -17,6 +17,7 @@ import numpy as np
 from wug.runs import _pairing, _shared
 from wug.runs.shelf import Run, Shelf
 from wug.runs.store import Store
+from wug.runs.stored_rows import StoredRows
 from wug.stats_paired import IntervalKind, holm
 from wug.types import Signature
 
@@ -267,7 +268,7 @@ class _Work:
         """The items that differ most; with their details where one check is compared."""
         order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[: self.choice.items]
         chosen = [int(place) for place in order if clusters.apart[place] > TINY]
-        stored = [self.shelf.rows(parts[0].test.results[place][0].id) for place in couple] if chosen else []
+        stored = [StoredRows(self.shelf, parts[0].test.results[place][0].id) for place in couple]
         items = np.asarray([]) if clusters.single else np.asarray(rows.items)
         for number in chosen:
             mine = slice(number, number + 1) if clusters.single else items == clusters.names[number]

@@ -32,6 +32,7 @@ RESULT = (
     "summary",
 )
 """The columns of a result that its seal covers; the number and the seals of its outcomes come on top."""
+OUTCOME = ("place", "item", "measure", "value", "judged", "groups", "detail")
 SUMMARY = ("run", "suite", "kind", "status", "n", "summary")
 """The columns that an overview shows."""
 
@@ -52,9 +53,10 @@ def is_sealed(row: Mapping[str, Any] | Any) -> bool:
 
     SQLite keeps no sign of a zero, which the seals of earlier versions covered.
     """
-    before, value, after = ("place", "item", "measure"), row["value"], ("judged", "groups", "detail")
-    values = (0.0, -0.0) if value == 0 else (value,)
-    return any(row["seal"] == seal(*(row[n] for n in before), value, *(row[n] for n in after)) for value in values)
+    place, item, check, value, judged, groups, detail = (row[name] for name in OUTCOME)
+    if row["seal"] == seal(place, item, check, value, judged, groups, detail):
+        return True
+    return bool(value == 0 and row["seal"] == seal(place, item, check, -0.0, judged, groups, detail))
 
 
 def result_seal(

@@ -23,7 +23,7 @@ from wug.rows import Filter, Page, Placed, Rows
 from wug.runs.schema import VERSION, require_columns
 from wug.runs.seals import damaged, damaged_run, require_sound, run_seal, sound_outcomes, summary_seal
 from wug.runs.sqlite import FAULTS, Connection, why
-from wug.runs.stored_rows import StoredRows, read_row
+from wug.runs.stored_rows import StoredRows, mentions_text, read_row
 from wug.types import Check, Estimate, Outcome, Result, Signature, Status
 
 CHECKED = 200_000
@@ -162,8 +162,8 @@ class Shelf:
 
     def rows(self, result: int) -> Rows:
         """The outcomes of a result."""
-        self._sound(result)
-        return StoredRows(self, result)
+        row = self._sound(result)
+        return StoredRows(self, result, checked=row["chain"] is None or row["outcomes"] <= CHECKED)
 
     def outcomes(self, result: int, wanted: Filter, *, most: int | None = None) -> Iterator[Placed]:
         """`Rows.each`."""
@@ -331,6 +331,7 @@ class Shelf:
             made.row_factory = sqlite3.Row
             # A damaged letter is shown as such and hides nothing else.
             made.text_factory = lambda data: data.decode("utf-8", "replace")
+            made.create_function("mentions", 4, mentions_text, deterministic=True)
             made.execute("PRAGMA query_only=ON")
             made.execute("PRAGMA cache_size=-1000")
             (version,) = made.execute("PRAGMA user_version").fetchone()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import StoreError
-from wug.rows import PAGE, Filter, Page, Placed, mentions, with_detail
+from wug.rows import PAGE, Filter, Page, Placed, mentions
 from wug.runs.seals import is_sealed
 from wug.types import Outcome, Value
 
@@ -23,6 +24,8 @@ class StoredRows:
 
     shelf: Shelf
     result: int
+    checked: bool = False
+    """Whether all of them were seen to be as they were written; else each is checked as it comes."""
 
     def checks(self) -> list[str]:
         """The checks that there are outcomes of."""
@@ -56,9 +59,7 @@ class StoredRows:
 
     def count(self, wanted: Filter) -> int:
         """How many outcomes are wanted."""
-        if wanted.text:
-            return sum(1 for _ in self._walk(wanted))
-        if wanted.check is not None and wanted.group is None:
+        if wanted.check is not None and wanted.group is None and not wanted.text:
             return self.tally(wanted.check)[wanted.value or ""]
         where, values = _condition(wanted)
         row = self.shelf.one(f"SELECT count(*) AS n FROM outcomes WHERE result = ?{where}", self.result, *values)
@@ -66,17 +67,17 @@ class StoredRows:
 
     def each(self, wanted: Filter, *, keys: Collection[str] | None = None, most: int | None = None) -> Iterator[Placed]:
         """All outcomes that are wanted, one after the other."""
-        for row in islice(self._walk(wanted), most):
-            yield row if keys is None else Placed(row.place, with_detail(row.outcome, keys))
+        return islice(self._walk(wanted, keys=keys, checked=self.checked), most)
 
     def page(self, wanted: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
         """Outcomes behind the one at the place `after`, or in front of `before`."""
         back = before is not None
-        found = list(islice(self._walk(wanted, before if back else after, back=back), size + 1))
+        bound = before if back else after
+        found = list(islice(self._walk(wanted, bound, back=back), size + 1))
         more, rows = len(found) > size, tuple(found[:size])
         if not rows:
             return Page(())
-        beside = next(self._walk(wanted, rows[0].place, back=not back), None) is not None
+        beside = bound is not None and next(self._walk(wanted, rows[0].place, back=not back), None) is not None
         first, last = (rows[-1], rows[0]) if back else (rows[0], rows[-1])
         front, behind = (more, beside) if back else (beside, more)
         return Page(rows[::-1] if back else rows, first.place if front else None, last.place if behind else None)
@@ -111,7 +112,15 @@ class StoredRows:
             found.setdefault(groups.get(field), groups)
         return list(found.values())
 
-    def _walk(self, wanted: Filter, bound: int | None = None, *, back: bool = False) -> Iterator[Placed]:
+    def _walk(
+        self,
+        wanted: Filter,
+        bound: int | None = None,
+        *,
+        back: bool = False,
+        keys: Collection[str] | None = None,
+        checked: bool = False,
+    ) -> Iterator[Placed]:
         """The outcomes that are wanted behind the one at `bound`, or `back` from there."""
         where, values = _condition(wanted)
         # Failing items may be few among very many: the index finds them, and gives them in the order of their places.
@@ -119,10 +128,7 @@ class StoredRows:
         for stretch, order, limits in self._stretches(wanted, bound, back):
             sql = f"SELECT * FROM outcomes{by} WHERE result = ?{where}{stretch} ORDER BY {order}"
             for row in self.shelf.each(sql, self.result, *values, *limits):
-                if not wanted.text or _may_mention(row, wanted.text):
-                    found = placed(row)
-                    if not wanted.text or mentions(found.outcome, wanted.text):
-                        yield found
+                yield (read_row if checked else placed)(row, keys)
 
     def _stretches(self, wanted: Filter, bound: int | None, back: bool) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         """Conditions, orders and values of what is asked one after the other: outcomes with a value, those without."""
@@ -147,7 +153,7 @@ class StoredRows:
 
 
 def _condition(wanted: Filter) -> tuple[str, tuple[Any, ...]]:
-    """The rest of a SQL condition, and its values; a text is looked for in what comes back."""
+    """The rest of a SQL condition, and its values."""
     parts: list[str] = []
     values: list[Any] = []
     if wanted.check is not None:
@@ -162,31 +168,48 @@ def _condition(wanted: Filter) -> tuple[str, tuple[Any, ...]]:
             " (SELECT 1 FROM json_each(groups) AS pair WHERE pair.key = ? AND pair.value = ?) END"
         )
         values += wanted.group
+    if wanted.text:
+        sought = wanted.text.casefold()
+        # As bytes, in which damaged letters do no harm.
+        parts.append("mentions(CAST(item AS BLOB), CAST(detail AS BLOB), ?, ?)")
+        values += [sought, json.dumps(sought, ensure_ascii=False)[1:-1]]
     return "".join(f" AND {part}" for part in parts), tuple(values)
 
 
-def _may_mention(row: Any, text: str) -> bool:
-    """Whether an outcome can contain a text, told without reading its JSON."""
-    sought, detail = text.casefold(), str(row["detail"])
-    escaped = json.dumps(sought, ensure_ascii=False)[1:-1]
-    return sought in str(row["item"]).casefold() or escaped in detail.casefold() or "\\u" in detail
+def mentions_text(item: bytes, detail: bytes, sought: str, escaped: str) -> bool:
+    """For SQLite: whether a row mentions a text, which is given in small letters, and as JSON writes it.
+
+    Most rows do not, and that is told without reading their JSON.
+    """
+    name, written = item.decode("utf-8", "replace"), detail.decode("utf-8", "replace")
+    if escaped in written.casefold() or "\\u" in written or sought in name.casefold():
+        return mentions(Outcome(name, "", None, {}, _fields(written)), sought)
+    return False
 
 
-def placed(row: Any) -> Placed:
+def placed(row: Any, keys: Collection[str] | None = None) -> Placed:
     """An outcome of the store; refused where it is not as it was written."""
     if row["seal"] is not None and not is_sealed(row):
         raise StoreError(f"outcome {row['place']} is damaged in the run store: its checksum does not fit")
-    return read_row(row)
+    return read_row(row, keys)
 
 
-def read_row(row: Any) -> Placed:
-    """An outcome of the store whose seal was checked before."""
+def read_row(row: Any, keys: Collection[str] | None = None) -> Placed:
+    """An outcome of the store whose seal was checked before, with these parts of its detail, or all."""
     value = row["value"]
     if value is not None and not isinstance(value, int | float):
         raise StoreError(f"outcome {row['place']} of result {row['result']} is damaged: {value!r} is no number")
     judged: Value = bool(value) if row["judged"] else value
-    groups, detail = _fields(row["groups"]), _fields(row["detail"])
+    groups, detail = dict(_groups(row["groups"])), _fields(row["detail"])
+    if keys is not None:
+        detail = {key: detail[key] for key in detail if key in keys}
     return Placed(row["place"], Outcome(str(row["item"]), str(row["measure"]), judged, groups, detail))
+
+
+@functools.lru_cache(maxsize=256)
+def _groups(text: str) -> Mapping[str, str]:
+    """The groups of an outcome; neighbours have the same."""
+    return _fields(text)
 
 
 def _fields(text: str) -> Mapping[str, Any]:
