@@ -203,7 +203,7 @@ class Signature:
 
         A part without a colon is a value that has no name.
         """
-        parts = [part.partition(":") for part in text.split("|") if part]
+        parts = [part.partition(":") for part in text.split("|")] if text else []
         return cls(tuple((key, value) if colon else ("", key) for key, colon, value in parts))
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from command_line import refused, wug
 from patience import PATIENCE
 from wug.errors import ModelError
 from wug.runs.opening import model_spec, open_model
-from wug.runs.ray import Copy, Crew, Described, Said, spread
+from wug.runs.ray import Copy, Crew, Described, Report, spread
 from wug.runs.store import Store
 from wug.types import Request
 
@@ -90,10 +90,10 @@ def mortal(ray: Any, deaths: Path, allowed: int) -> Crew:
     """Two copies of which one dies over the word `die`, so many times in all."""
 
     class Mortal:  # local, so that it travels by value
-        def describe(self) -> Said:
-            return Said(Described("mortal/x@1", {}, 1, False, False))
+        def describe(self) -> Report:
+            return Report(Described("mortal/x@1", {}, 1, False, False))
 
-        def ask(self, sources: Sequence[str]) -> Said:
+        def ask(self, sources: Sequence[str]) -> Report:
             import os
             from pathlib import Path
 
@@ -101,7 +101,7 @@ def mortal(ray: Any, deaths: Path, allowed: int) -> Crew:
             if "die" in sources and len(noted.read_text()) < allowed:
                 noted.write_text(noted.read_text() + "x")
                 os._exit(1)
-            return Said([source.upper() for source in sources])
+            return Report([source.upper() for source in sources])
 
     deaths_file = str(deaths)
     deaths.write_text("")
@@ -124,10 +124,10 @@ def test_a_copy_that_dies_over_and_over_is_given_up(ray: Any, tmp_path: Path) ->
 
 def test_copies_that_differ_are_refused(ray: Any) -> None:
     class Other:
-        def describe(self) -> Said:
+        def describe(self) -> Report:
             import os
 
-            return Said(Described(f"other/x@{os.getpid()}", {}, 1, False, True))
+            return Report(Described(f"other/x@{os.getpid()}", {}, 1, False, True))
 
     crew = Crew(ray, ray.remote(num_cpus=1)(Other), (), 2)
     with pytest.raises(ModelError, match="not the same everywhere: other/x@"):

@@ -118,14 +118,14 @@ def pair(first: Sequence[Column], second: Sequence[Column]) -> Paired:
     keys = [key for key in first[0].keys if all(key in index for index in indexes[1:])]
     rows = np.asarray([[index[key] for key in keys] for index in indexes], np.intp).reshape(len(indexes), len(keys))
     values = np.stack([column.values[row] for column, row in zip((*first, *second), rows, strict=True)])
-    here, there = rows[0].tolist(), rows[len(first)].tolist()
+    left, right = rows[0].tolist(), rows[len(first)].tolist()
     shared = len(keys)
     return Paired(
-        items=tuple(first[0].items[place] for place in here),
+        items=tuple(first[0].items[place] for place in left),
         judged=all(column.judged for column in (*first, *second)),
         first=values[: len(first)],
         second=values[len(first) :],
-        places=tuple((first[0].places[a], second[0].places[b]) for a, b in zip(here, there, strict=True)),
+        places=tuple((first[0].places[a], second[0].places[b]) for a, b in zip(left, right, strict=True)),
         left_out=(max(len(c.keys) for c in first) - shared, max(len(c.keys) for c in second) - shared),
     )
 

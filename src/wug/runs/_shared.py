@@ -32,7 +32,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The runs of each side, the suites that they share, and what is to be said about the rest."""
+    """The runs of each side, the suites that they share, and what is to be answers about the rest."""
 
     sides: tuple[tuple[Run, ...], ...]
     tests: tuple[Test, ...]
@@ -151,9 +151,9 @@ def _versions(results: Sequence[StoredResult]) -> list[str]:
         versions.setdefault(test_of(stored)[:2], {}).setdefault(test_of(stored)[2], []).append(stored.run)
     return [
         f"suite {suite} is not the same everywhere, and only equal versions are compared: "
-        + "; ".join(f"run{'s' * (len(runs) > 1)} {_numbers(runs)} had {mark}" for mark, runs in marks.items())
-        for (_, suite), marks in versions.items()
-        if len(marks) > 1
+        + "; ".join(f"run{'s' * (len(runs) > 1)} {_numbers(runs)} had {checksum}" for checksum, runs in found.items())
+        for (_, suite), found in versions.items()
+        if len(found) > 1
     ]
 
 
@@ -171,12 +171,12 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
             # What one kind of model has as an option, another need not have; only a sample shows so for suites.
             by_nature = len(kinds) > 1 and NONE in values and key != "limit"
             if key not in ("suite", "model") and len(values) > 1 and not by_nature:
-                said = "; ".join(f"{', '.join(dict.fromkeys(who))}: {value}" for value, who in values.items())
-                found.setdefault((key, said), []).append(test.name)
+                answers = "; ".join(f"{', '.join(dict.fromkeys(who))}: {value}" for value, who in values.items())
+                found.setdefault((key, answers), []).append(test.name)
     return [
-        f"not asked in the same way, {'version of wug' if key == 'wug' else key} – {said} "
+        f"not asked in the same way, {'version of wug' if key == 'wug' else key} – {answers} "
         f"({'every suite' if len(names) == len(tests) else _list(names)})"
-        for (key, said), names in found.items()
+        for (key, answers), names in found.items()
     ]
 
 

@@ -183,7 +183,7 @@ def compare(store: Store, sides: Sequence[Sequence[int]], choice: Choice | None 
     if not found:
         raise _shared.nothing_to_compare(shelf, shared.tests, choice.checks)
     corrected = holm([contrast.p for contrast in found])
-    contrasts = tuple(replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))
+    contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
     return Comparison(work.sides, contrasts, choice.seed, shared.warnings)
 
 
@@ -208,22 +208,21 @@ class _Work:
     def contrasts(self, couple: tuple[int, int], parts: Sequence[_Part]) -> Iterator[Contrast]:
         """Of two sides: suite by suite each check, and what is pooled after what it is made of."""
         together: list[_Part] = []
-        suites = [list(own) for _, own in groupby(parts, key=lambda part: part.test)]
-        for own in suites:
-            for part in own:
+        suites = [list(some) for _, some in groupby(parts, key=lambda part: part.test)]
+        for some in suites:
+            for part in some:
                 yield self.contrast(couple, [part], part.test.name, part.check)
             # All predictions together say nothing that each does not.
-            judged = [part for part in own if part.rows.judged and part.check != "all_predictions"]
+            judged = [part for part in some if part.rows.judged and part.check != "all_predictions"]
             together += judged
             if self.choice.pool and len(judged) > 1:
-                yield self.contrast(couple, judged, own[0].test.name, _pattern([part.check for part in judged]))
+                yield self.contrast(couple, judged, some[0].test.name, _pattern([part.check for part in judged]))
         if self.choice.pool and len(suites) > 1 and together:
             yield self.contrast(couple, together, EVERYTHING, _pattern([part.check for part in together]))
 
     def contrast(self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, check: str) -> Contrast:
         """Two sides on one check, or on several together; Holm's correction is still to come."""
-        one = parts[0]
-        rows = one.rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
+        rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
         clusters = _pairing.cluster(rows)
         verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed)
         first, second = (self.sides[place] for place in couple)
@@ -233,9 +232,9 @@ class _Work:
         results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
         return Contrast(
             suite=suite,
-            kind=one.test.kind if len({part.test.kind for part in parts}) == 1 else "",
+            kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
             check=check,
-            reading=one.test.first.result.descriptions.get(check, "") or _reading(parts),
+            reading=parts[0].test.first.result.descriptions.get(check, "") or _reading(parts),
             first=first,
             second=second,
             share=rows.judged,

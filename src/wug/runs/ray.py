@@ -31,8 +31,8 @@ log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a copy says: an answer, or an error as its text, and its warnings.
+class Report:
+    """What a copy sends back: an answer, or an error as its text, and its warnings.
 
     Errors travel as texts, since not every one of them can be pickled.
     """
@@ -62,11 +62,11 @@ class Copy:
         self._warnings: list[str] = []
         logging.getLogger("wug").addHandler(_Collecting(self._warnings))
 
-    def describe(self) -> Said:
+    def describe(self) -> Report:
         """Load the model and say what it is."""
         return self._tried(self._load)
 
-    def ask(self, questions: Sequence[Any]) -> Said:
+    def ask(self, questions: Sequence[Any]) -> Report:
         """The answers to a chunk."""
         return self._tried(lambda: self._load() and self._answer(questions))
 
@@ -82,7 +82,7 @@ class Copy:
     def _answer(self, questions: Sequence[Any]) -> list[Any]:
         return list((self._model.score if self._load().scores else self._model.generate)(questions))
 
-    def _tried(self, work: Any) -> Said:
+    def _tried(self, work: Any) -> Report:
         from wug.errors import WugError
 
         try:
@@ -91,18 +91,18 @@ class Copy:
             answer, error = None, str(fault)
         warnings = tuple(self._warnings)
         self._warnings.clear()
-        return Said(answer, error, warnings)
+        return Report(answer, error, warnings)
 
 
 class _Collecting(logging.Handler):
     """Keeps messages to be passed on."""
 
-    def __init__(self, kept: list[str]) -> None:
+    def __init__(self, messages: list[str]) -> None:
         super().__init__(logging.WARNING)
-        self._kept = kept
+        self._messages = messages
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._kept.append(record.getMessage())
+        self._messages.append(record.getMessage())
 
 
 class Crew:
@@ -118,11 +118,11 @@ class Crew:
 
     def describe(self) -> Described:
         """What the model is; all copies have to say the same."""
-        said: list[Described] = self._each("describe", [()] * len(self), spread=True)
-        if any(one != said[0] for one in said):
-            names = ", ".join(sorted({one.id for one in said}))
+        copies: list[Described] = self._each("describe", [()] * len(self), spread=True)
+        if any(copy != copies[0] for copy in copies):
+            names = ", ".join(sorted({copy.id for copy in copies}))
             raise ModelError(f"the copies of the model are not the same everywhere: {names}. Put one on all machines")
-        return said[0]
+        return copies[0]
 
     def answers(self, chunks: Sequence[Sequence[Any]]) -> list[Any]:
         """The answers to some chunks, in order."""
@@ -148,10 +148,10 @@ class Crew:
                 asked = getattr(self._copies[copy], method).remote(*tasks[task])
                 under_way[asked] = (copy, task)
             ready, _ = self._ray.wait(list(under_way), num_returns=1)
-            for one in ready:
-                copy, task = under_way.pop(one)
+            for asked in ready:
+                copy, task = under_way.pop(asked)
                 try:
-                    said: Said = self._ray.get(one)
+                    report: Report = self._ray.get(asked)
                 except self._ray.exceptions.RayActorError as error:
                     if tries[task] == TRIES:
                         raise ModelError(
@@ -163,18 +163,18 @@ class Crew:
                 except self._ray.exceptions.RayError as error:
                     raise ModelError(f"Ray cannot go on: {error}") from None
                 else:
-                    found[task] = self._heard(said)
+                    found[task] = self._answer_of(report)
                 free.append(copy)
         return [found[task] for task in range(len(tasks))]
 
-    def _heard(self, said: Said) -> Any:
-        for warning in said.warnings:
+    def _answer_of(self, report: Report) -> Any:
+        for warning in report.warnings:
             if warning not in self._told:
                 log.warning("%s", warning)
                 self._told.add(warning)
-        if said.error is not None:
-            raise ModelError(said.error)
-        return said.answer
+        if report.error is not None:
+            raise ModelError(report.error)
+        return report.answer
 
     def _start(self) -> Any:
         return self._kind.remote(*self._arguments)
@@ -252,11 +252,11 @@ def _start(ray: Any) -> None:
 
 
 def _crew(ray: Any, arguments: tuple[Any, ...], workers: int | None) -> Crew:
-    there = ray.cluster_resources()
-    gpus = int(there.get("GPU", 0))
+    resources = ray.cluster_resources()
+    gpus = int(resources.get("GPU", 0))
     size = workers or gpus or 1
-    if size > (gpus or int(there.get("CPU", 0))):
-        have = f"{gpus} GPUs" if gpus else f"{int(there.get('CPU', 0))} CPUs"
+    if size > (gpus or int(resources.get("CPU", 0))):
+        have = f"{gpus} GPUs" if gpus else f"{int(resources.get('CPU', 0))} CPUs"
         raise ModelError(f"--workers {size}: the cluster has {have}")
     needs = {"num_gpus": 1} if gpus else {"num_cpus": 1}
     return Crew(ray, ray.remote(max_restarts=0, **needs)(Copy), arguments, size)
