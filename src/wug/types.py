@@ -203,8 +203,9 @@ class Signature:
 
         A part without a colon is a value that has no name.
         """
-        parts = [part.partition(":") for part in text.split("|")] if text else []
-        return cls(tuple((key, value) if colon else ("", key) for key, colon, value in parts))
+        parts = text.split("|") if text else []
+        split = [(part, part.partition(":")) for part in parts]
+        return cls(tuple((key, value) if key and colon else ("", part) for part, (key, colon, value) in split))
 
     def __str__(self) -> str:
         return "|".join(f"{key}:{value}" if key else value for key, value in self.fields).replace("\n", " ")
