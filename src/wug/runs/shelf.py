@@ -165,10 +165,6 @@ class Shelf:
         row = self._sound(result)
         return StoredRows(self, result, checked=row["chain"] is None or row["outcomes"] <= CHECKED)
 
-    def outcomes(self, result: int, wanted: Filter, *, most: int | None = None) -> Iterator[Placed]:
-        """`Rows.each`."""
-        return self.rows(result).each(wanted, most=most)
-
     def every(self, result: int) -> Iterator[Placed]:
         """All outcomes of a result in their order; however many they are, an error follows where one is missing."""
         return map(read_row, self._rows(self._row(result)))
@@ -198,6 +194,10 @@ class Shelf:
             return {"signature": str(row["signature"]), "warnings": [str(error)]}
 
     # What pages asked before results had rows; each goes with the last page that asks it.
+
+    def outcomes(self, result: int, wanted: Filter, *, most: int | None = None) -> Iterator[Placed]:
+        """`Rows.each`."""
+        return self.rows(result).each(wanted, most=most)
 
     def any_outcome(self, result: int) -> bool:
         """Whether a result has outcomes."""
