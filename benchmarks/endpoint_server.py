@@ -90,9 +90,9 @@ def verdict(address: str, texts: Sequence[str], given: dict[str, str], causal: d
     tokens = compared = 0
     largest = 0.0
     refused: list[str] = []
-    for text, expected in zip(texts, same.score([Request(text) for text in texts]), strict=True):  # type: ignore[union-attr]
+    for text, expected in zip(texts, same.score([Request(text) for text in texts]), strict=True):
         try:
-            (found,) = model.score([Request(text)])  # type: ignore[union-attr]
+            (found,) = model.score([Request(text)])
         except WugError as error:
             refused.append(str(error))
             continue

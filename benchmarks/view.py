@@ -23,8 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from wug import stats
+from wug.runs.seals import result_seal, summary_seal
 from wug.runs.store import Store
-from wug.types import Outcome, Result
+from wug.types import Outcome, Result, Signature
 
 RUNS, SUITES, PAIRS = 200, 10, 2500
 BLIMP = 67_000
@@ -42,8 +43,9 @@ def outcomes(count: int, paradigms: int) -> Iterator[Outcome]:
 
 def result(suite: str, model: str, count: int, paradigms: int) -> Result:
     rows = tuple(outcomes(count, paradigms))
+    signature = Signature((("suite", f"{suite}@1"), ("model", model)))
     return Result(
-        suite, "pairs", model, "complete", f"wug:0|suite:{suite}@1|model:{model}", count, tuple(stats.estimates(rows)),
+        suite, "pairs", model, "complete", signature, count, tuple(stats.estimates(rows)),
         (), rows, {"accuracy": "the grammatical sentence has the higher log-probability"}, {"circuit": "Agreement"},
     )  # fmt: skip
 
@@ -56,18 +58,19 @@ def make(path: Path) -> None:
     for suite in range(SUITES):
         store.add(first, result(f"suite_{suite:02}", "causal/model-0@0", PAIRS, 5))
     store.finish(first, "complete")
-    columns = "suite, kind, status, signature, n, estimates, warnings, descriptions, meta, summary"
+    rows = [{**row} for row in db.execute("SELECT * FROM results")]
     for number in range(1, RUNS - 1):
         run = store.begin(str(number), f"causal/model-{number}@{number:x}", f"wug run --model causal:model-{number}")
         db.execute("BEGIN")
-        for source in range(1, SUITES + 1):
-            made = db.execute(
-                f"INSERT INTO results (run, {columns}) SELECT ?, {columns} FROM results WHERE id = ?", (run, source)
-            )
+        for row in rows:
+            copy = {**row, "id": None, "run": run}
+            copy |= {"seal": result_seal(copy, row["outcomes"], row["chain"]), "summary_seal": summary_seal(copy)}
+            marks = ", ".join("?" * len(copy))
+            made = db.execute(f"INSERT INTO results ({', '.join(copy)}) VALUES ({marks})", tuple(copy.values()))
             db.execute(
-                "INSERT INTO outcomes SELECT ?, place, item, measure, value, judged, groups, detail FROM outcomes"
+                "INSERT INTO outcomes SELECT ?, place, item, measure, value, judged, groups, detail, seal FROM outcomes"
                 " WHERE result = ?",
-                (made.lastrowid, source),
+                (made.lastrowid, row["id"]),
             )
         db.execute("COMMIT")
         store.finish(run, "complete")

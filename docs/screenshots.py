@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.runs.cache import Cache
-from wug.runs.keeping import run_kept
+from wug.runs.evaluate import record
 from wug.runs.opening import open_model, open_suites
 from wug.runs.store import Store
 from wug.web import entrance
@@ -59,7 +59,7 @@ def fill(store: Store) -> None:
         limit = LIMITS.get(name)
         suites = [suite.sample(limit) if limit else suite for one in wanted for suite in open_suites(one)]
         shown = f"{name} --limit {limit}" if limit else name
-        run_kept(
+        record(
             suites, open_model(name), command=f"wug run {' '.join(wanted)} --model {shown}", store=store, cache=cache
         )
 

@@ -42,10 +42,13 @@ def result(suite: str, model: str, rows: Sequence[Outcome], *, mark: str = "1f3a
     return Result(**{**fields, **changes})
 
 
-def keep(path: Path, *results: Result, status: str = "complete", command: str = "wug run x") -> int:
+def keep(
+    path: Path, *results: Result, status: str = "complete", command: str = "wug run x", revision: str | None = None
+) -> int:
     """The number of a new run with these results."""
     store = Store(path)
-    number = store.begin(f"{len(store.runs())}", results[0].model if results else "causal/x@1", command)
+    model = results[0].model if results else "causal/x@1"
+    number = store.begin(f"{len(store.runs())}", model, command, revision=revision)
     for one in results:
         store.add(number, one)
     if status != "running":

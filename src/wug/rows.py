@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from wug.errors import InputError
-from wug.types import Outcome
+from wug.types import Outcome, Value
 
 PAGE = 50
 """Outcomes on a page."""
@@ -28,7 +29,7 @@ class Filter:
     group: tuple[str, str] | None = None
     """Field and value."""
     text: str | None = None
-    """What the item's name or its sentences contain."""
+    """What the item's name or its sentences contain, in capital letters or small ones."""
     order: Order = "place"
 
     def __post_init__(self) -> None:
@@ -106,19 +107,19 @@ class InMemory:
     def each(self, wanted: Filter, *, keys: Collection[str] | None = None, most: int | None = None) -> Iterator[Placed]:
         """All outcomes that are wanted, one after the other."""
         for row in self._sorted(wanted)[:most]:
-            yield row if keys is None else Placed(row.place, _only(row.outcome, keys))
+            detail = row.outcome.detail
+            shown = detail if keys is None else {key: detail[key] for key in detail if key in keys}
+            yield Placed(row.place, replace(row.outcome, detail=shown))
 
     def page(self, wanted: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
         """Outcomes behind the one at the place `after`, or in front of `before`."""
         rows = self._sorted(wanted)
-        bound = after if before is None else before
-        keys = [_key(row, wanted.order) for row in rows]
-        limit = None if bound is None else _key(self.at(bound), wanted.order)
-        if before is not None and limit is not None:
-            end = sum(key < limit for key in keys)
+        keys = [_key(row.place, row.outcome.value, wanted.order) for row in rows]
+        if before is not None:
+            end = bisect_left(keys, self._bound(before, wanted.order))
             first = max(0, end - size)
         else:
-            first = 0 if limit is None else sum(key <= limit for key in keys)
+            first = 0 if after is None else bisect_right(keys, self._bound(after, wanted.order))
             end = min(len(rows), first + size)
         found = tuple(rows[first:end])
         if not found:
@@ -148,7 +149,13 @@ class InMemory:
 
     def _sorted(self, wanted: Filter) -> list[Placed]:
         rows = [Placed(place, outcome) for place, outcome in enumerate(self.outcomes) if fits(outcome, wanted)]
-        return rows if wanted.order == "place" else sorted(rows, key=lambda row: _key(row, wanted.order))
+        if wanted.order == "place":
+            return rows
+        return sorted(rows, key=lambda row: _key(row.place, row.outcome.value, wanted.order))
+
+    def _bound(self, place: int, order: Order) -> tuple[bool, float, int]:
+        """The key of a place; in the order of places it may be one that no outcome has."""
+        return _key(place, None if order == "place" else self.at(place).outcome.value, order)
 
 
 def fits(outcome: Outcome, wanted: Filter) -> bool:
@@ -159,26 +166,37 @@ def fits(outcome: Outcome, wanted: Filter) -> bool:
         return False
     if wanted.group is not None and outcome.groups.get(wanted.group[0]) != wanted.group[1]:
         return False
-    if not wanted.text:
-        return True
-    text = wanted.text.lower()
-    return text in outcome.item.lower() or text in json.dumps(outcome.detail, ensure_ascii=False).lower()
+    return not wanted.text or mentions(outcome, wanted.text)
+
+
+def mentions(outcome: Outcome, text: str) -> bool:
+    """Whether the item's name, or a text anywhere in the detail, contains `text`, in capital letters or small ones."""
+    sought = text.casefold()
+    return any(sought in found.casefold() for found in (outcome.item, *_texts(outcome.detail)))
+
+
+def _texts(detail: Any) -> Iterator[str]:
+    """Every text in JSON-able data; names of fields are none."""
+    waiting = [detail]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case Mapping() as fields:
+                waiting.extend(fields.values())
+            case list() | tuple() as parts:
+                waiting.extend(parts)
 
 
 def _word(outcome: Outcome) -> str:
     """`true`, `false`, `none`, or nothing for a measurement."""
-    if outcome.value is None:
+    if outcome.value is None or math.isnan(outcome.value):  # a store, too, takes NaN for nothing to judge
         return "none"
     return str(outcome.value).lower() if isinstance(outcome.value, bool) else ""
 
 
-def _only(outcome: Outcome, keys: Collection[str]) -> Outcome:
-    return replace(outcome, detail={key: value for key, value in outcome.detail.items() if key in keys})
-
-
-def _key(row: Placed, order: Order) -> tuple[bool, float, int]:
+def _key(place: int, value: Value, order: Order) -> tuple[bool, float, int]:
     """What an order sorts by; outcomes of one value stand as the suite has them."""
-    value = row.outcome.value
-    if order == "place" or value is None:
-        return order != "place", 0.0, row.place
-    return False, float(value) if order == "lowest" else -float(value), row.place
+    if order == "place" or value is None or math.isnan(value):
+        return order != "place", 0.0, place
+    return False, float(value) if order == "lowest" else -float(value), place

@@ -193,12 +193,30 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a number depends on, as ordered fields."""
+    """What a number depends on, as ordered fields; as text, one line that travels with the number."""
 
-    fields: tuple[tuple[str, str], ...]
+    fields: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(cls, text: str) -> Signature:
+        """The signature that was kept as text: the only place where one is split.
+
+        A part without a colon is a value that has no name.
+        """
+        parts = text.split("|") if text else []
+        split = [(part, part.partition(":")) for part in parts]
+        return cls(tuple((key, value) if key and colon else ("", part) for part, (key, colon, value) in split))
 
     def __str__(self) -> str:
-        return "|".join(f"{key}:{value}" for key, value in self.fields)
+        return "|".join(f"{key}:{value}" if key else value for key, value in self.fields).replace("\n", " ")
+
+    def get(self, key: str) -> str | None:
+        """The value of a field; None where there is no such field."""
+        return dict(self.fields).get(key)
+
+    def without(self, *keys: str) -> Signature:
+        """The same without some fields: what else a number depends on."""
+        return Signature(tuple(pair for pair in self.fields if pair[0] not in keys))
 
 
 Status: TypeAlias = Literal["running", "complete", "partial", "failed", "interrupted"]
@@ -212,7 +230,8 @@ class Result:
     kind: str
     model: str
     status: Status
-    signature: str
+    signature: Signature
+    """Given as text, it is read."""
     n: int
     """Items judged."""
     estimates: tuple[Estimate, ...]
@@ -226,6 +245,9 @@ class Result:
     """What each number is, in the order of the suite; told from the values where nobody said it."""
 
     def __post_init__(self) -> None:
+        given: Any = self.signature
+        if isinstance(given, str):
+            object.__setattr__(self, "signature", Signature.read(given))
         if not self.checks:
             object.__setattr__(self, "checks", _told_from_values(self))
 

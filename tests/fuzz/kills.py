@@ -67,7 +67,7 @@ class Campaign:
         import transformers
 
         import wug.cli.run
-        import wug.runs.keeping
+        import wug.runs.evaluate
         import wug.train.loop  # noqa: F401
 
         transformers.logging.set_verbosity_error()

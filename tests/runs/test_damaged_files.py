@@ -14,13 +14,15 @@ import pytest
 
 import made_runs
 from wug.errors import StoreError
+from wug.models._spec import ModelSpec
+from wug.rows import Filter
 from wug.runs import sqlite as files
-from wug.runs.browse import Filter, Shelf
 from wug.runs.cache import Cache
 from wug.runs.compare import compare
 from wug.runs.evaluate import ask_through, evaluate
-from wug.runs.opening import OpenedScorer
+from wug.runs.opening import Opened
 from wug.runs.remembered import RememberedGenerator, RememberedScorer
+from wug.runs.shelf import Shelf
 from wug.runs.store import Store
 from wug.types import Answer, Request, Result, Scored
 
@@ -138,7 +140,8 @@ def test_a_cache_without_checksums_is_begun_anew(tmp_path: Path) -> None:
 def test_an_option_that_the_user_gave_has_answers_of_its_own(tmp_path: Path) -> None:
     for given, asked in (({}, 1), ({"engine": "plain"}, 1), ({"engine": "plain"}, 0), ({}, 0)):
         model, cache = Lengths(), Cache(tmp_path / "a.db")
-        ask_through(OpenedScorer(model, given), cache).model.score([Request("a text")])  # type: ignore[union-attr]
+        opened = Opened(model, ModelSpec("fake", "lengths", None, given))
+        ask_through(opened, cache).model.score([Request("a text")])  # type: ignore[union-attr]
         cache.close()
         assert model.asked == asked
 
@@ -170,8 +173,8 @@ def kept(path: Path) -> Result:
 LOOKS: dict[str, Callable[[Path], object]] = {
     "the results": lambda path: Store(path).results(1),
     "the results without outcomes": lambda path: Store(path).results(1, outcomes=False),
-    "a page": lambda path: (Shelf(path).result(1)[0].estimates, Shelf(path).page(1, Filter(check="accuracy"))),
-    "counts of a page": lambda path: (Shelf(path).result(1)[0].n, Shelf(path).tally(1, "accuracy")),
+    "a page": lambda path: (Shelf(path).result(1)[0].estimates, Shelf(path).rows(1).page(Filter(check="accuracy"))),
+    "counts of a page": lambda path: (Shelf(path).result(1)[0].n, Shelf(path).rows(1).tally("accuracy")),
     "an overview": lambda path: [(one.estimates, one.n) for one in Shelf(path).overview() if not one.fault],
     "a comparison": lambda path: [one.p for one in compare(Store(path), [[1], [2]]).contrasts],
 }
@@ -247,24 +250,6 @@ def test_a_full_disk_for_the_cache_is_told_of(tmp_path: Path) -> None:
     cache._db.execute("PRAGMA max_page_count=4")
     with pytest.raises(StoreError, match="the disk is full"):
         cache.write((os.urandom(16), os.urandom(500)) for _ in range(100))
-
-
-def test_a_store_of_the_version_before_opens_with_the_same_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "wug.db"
-    kept(path)
-    expected = {name: LOOKS[name](path) for name in ("the results", "a page", "an overview")}
-    with sqlite3.connect(path) as db:
-        for table, column in [("outcomes", "seal"), *(("results", c) for c in ("outcomes", "chain", "seal"))]:
-            db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        db.execute("ALTER TABLE results DROP COLUMN summary_seal")
-        db.execute("PRAGMA user_version=2")
-        db.execute("PRAGMA application_id=0")
-    Store(path).close()
-    assert {name: LOOKS[name](path) for name in expected} == expected
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE results SET estimates = replace(estimates, '0.5', '0.75')")
-    with pytest.raises(StoreError, match="damaged"):
-        Store(path).results(1)
 
 
 def test_half_characters_are_kept(tmp_path: Path) -> None:

@@ -17,10 +17,9 @@ def db(tmp_path: Path) -> Path:
     return tmp_path / "wug.db"
 
 
-def checkpoint(db: Path, model: str, right: int, command: str = "wug run s") -> int:
-    return keep(
-        db, result("s", model, outcomes({"accuracy": [True] * right + [False] * (10 - right)})), command=command
-    )
+def checkpoint(db: Path, model: str, right: int, revision: str | None = None) -> int:
+    rows = outcomes({"accuracy": [True] * right + [False] * (10 - right)})
+    return keep(db, result("s", model, rows), revision=revision)
 
 
 @pytest.mark.parametrize(
@@ -43,12 +42,9 @@ def test_steps_are_read_from_names(name: str, step: float | None) -> None:
     assert step_of(name) == step
 
 
-def test_revisions_of_one_command_belong_to_its_runs_in_order(db: Path) -> None:
-    command = (
-        "wug run s --model causal:org/pythia@step1000 --model causal:org/pythia@step0 --model=causal:org/pythia@step20"
-    )
-    for mark, right in (("b", 9), ("a", 5), ("c", 6)):
-        checkpoint(db, f"causal/org/pythia@{mark}", right, command)
+def test_revisions_tell_the_steps_of_runs(db: Path) -> None:
+    for mark, right, revision in (("b", 9, "step1000"), ("a", 5, "step0"), ("c", 6, "step20")):
+        checkpoint(db, f"causal/org/pythia@{mark}", right, revision)
     (curve,) = learning_curves(Store(db), [1, 2, 3]).curves
     assert [(point.step, point.value, point.runs) for point in curve.points] == [
         (0, 0.5, (2,)),
@@ -69,7 +65,7 @@ def test_folders_of_checkpoints_tell_their_steps(db: Path) -> None:
 
 def test_several_runs_at_one_step_are_one_point(db: Path) -> None:
     for seed, step, right in ((1, 10, 4), (2, 10, 6), (1, 20, 8), (2, 20, 8)):
-        checkpoint(db, f"causal/m@{seed}{step}", right, f"wug run s --model causal:m@step{step} --seed {seed}")
+        checkpoint(db, f"causal/m@{seed}{step}", right, f"step{step}")
     (curve,) = learning_curves(Store(db), [1, 2, 3, 4]).curves
     assert [(point.value, point.n, point.method) for point in curve.points] == [
         (pytest.approx(0.5), 2, "sd of shares"),

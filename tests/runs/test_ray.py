@@ -18,8 +18,8 @@ from answers import texts
 from command_line import refused, wug
 from patience import PATIENCE
 from wug.errors import ModelError
-from wug.runs.opening import open_model
-from wug.runs.ray import Copy, Crew, Described, Said, spread
+from wug.runs.opening import model_spec, open_model
+from wug.runs.ray import Copy, Crew, Described, Report, spread
 from wug.runs.store import Store
 from wug.types import Request
 
@@ -56,7 +56,7 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(ray: Any, tiny_
     requests = [Request(text) for text in tiny.sentences(50)]
     name = f"causal:{tiny_causal()}"
     own = open_model(name)
-    with spread(name, {}, workers=2) as model:
+    with spread(model_spec(name), workers=2) as model:
         assert (model.id, model.options) == (own.id, own.options)
         assert model.chunk == own.chunk * 2 * 2
         model._size = 7  # as if the model liked chunks of seven
@@ -67,19 +67,22 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(ray: Any, tiny_
 
 
 def test_a_generator_is_spread_too(ray: Any) -> None:
-    with spread("oracle:pcfgset", {}, workers=2) as model:
+    with spread(model_spec("oracle:pcfgset"), workers=2) as model:
         assert texts(model.generate(["copy A1 B2", "reverse A1 B2"])) == ["A1 B2", "B2 A1"]  # type: ignore[union-attr]
 
 
 def test_an_error_of_the_model_comes_through_with_its_text(ray: Any, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="nothing_here"), spread(f"causal:{tmp_path}/nothing_here", {}, 1):
+    with pytest.raises(ModelError, match="nothing_here"), spread(model_spec(f"causal:{tmp_path}/nothing_here"), 1):
         pass
-    with pytest.raises(ModelError, match="unknown option 'x' of oracle models"), spread("oracle:pcfgset", {"x": "y"}):
+    with (
+        pytest.raises(ModelError, match="unknown option 'x' of oracle models"),
+        spread(model_spec("oracle:pcfgset?x=y")),
+    ):
         pass
 
 
 def test_more_copies_than_the_cluster_can_take_are_refused(ray: Any) -> None:
-    with pytest.raises(ModelError, match="--workers 99: the cluster has"), spread("oracle:pcfgset", {}, 99):
+    with pytest.raises(ModelError, match="--workers 99: the cluster has"), spread(model_spec("oracle:pcfgset"), 99):
         pass
 
 
@@ -87,10 +90,10 @@ def mortal(ray: Any, deaths: Path, allowed: int) -> Crew:
     """Two copies of which one dies over the word `die`, so many times in all."""
 
     class Mortal:  # local, so that it travels by value
-        def describe(self) -> Said:
-            return Said(Described("mortal/x@1", {}, 1, False, False))
+        def describe(self) -> Report:
+            return Report(Described("mortal/x@1", {}, 1, False, False))
 
-        def ask(self, sources: Sequence[str]) -> Said:
+        def ask(self, sources: Sequence[str]) -> Report:
             import os
             from pathlib import Path
 
@@ -98,7 +101,7 @@ def mortal(ray: Any, deaths: Path, allowed: int) -> Crew:
             if "die" in sources and len(noted.read_text()) < allowed:
                 noted.write_text(noted.read_text() + "x")
                 os._exit(1)
-            return Said([source.upper() for source in sources])
+            return Report([source.upper() for source in sources])
 
     deaths_file = str(deaths)
     deaths.write_text("")
@@ -121,10 +124,10 @@ def test_a_copy_that_dies_over_and_over_is_given_up(ray: Any, tmp_path: Path) ->
 
 def test_copies_that_differ_are_refused(ray: Any) -> None:
     class Other:
-        def describe(self) -> Said:
+        def describe(self) -> Report:
             import os
 
-            return Said(Described(f"other/x@{os.getpid()}", {}, 1, False, True))
+            return Report(Described(f"other/x@{os.getpid()}", {}, 1, False, True))
 
     crew = Crew(ray, ray.remote(num_cpus=1)(Other), (), 2)
     with pytest.raises(ModelError, match="not the same everywhere: other/x@"):
@@ -135,7 +138,7 @@ def test_copies_that_differ_are_refused(ray: Any) -> None:
 def test_a_model_whose_answers_depend_on_one_another_is_refused(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Crew, "describe", lambda self: Described("lstm/x@1", {}, 1, True, True))
     refusal = "depend on one another and cannot be spread: --engine local"
-    with pytest.raises(ModelError, match=refusal), spread("oracle:pcfgset", {}, 1):
+    with pytest.raises(ModelError, match=refusal), spread(model_spec("oracle:pcfgset"), 1):
         pass
 
 
@@ -165,14 +168,14 @@ def test_an_interrupt_ends_the_run_and_its_cluster(ray: Any, tmp_path: Path) -> 
 def test_a_copy_passes_on_warnings_and_errors_as_texts(caplog: pytest.LogCaptureFixture) -> None:
     import logging
 
-    copy = Copy("oracle:pcfgset", {}, "/nowhere/at/all")
+    copy = Copy(model_spec("oracle:pcfgset"), "/nowhere/at/all")
     logging.getLogger("wug").warning("look out")
     said = copy.describe()
     assert said.error is None
     assert said.answer.scores is False
     assert said.warnings == ("look out",)
     assert copy.ask(["copy A1"]).answer == ["A1"]
-    assert "did you mean" in str(Copy("oracel:x", {}, ".").describe().error).lower()
+    assert "unknown option" in str(Copy(model_spec("oracle:pcfgset?x=y"), ".").describe().error)
     logger = logging.getLogger("wug")
     logger.handlers[:] = [one for one in logger.handlers if type(one).__name__ != "_Collecting"]
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reference import reference
 from wug.families import pairs, pcfgset, syntaxgym
@@ -17,7 +19,7 @@ from wug.runs.evaluate import ask_through, evaluate
 from wug.runs.opening import builtin_suites, open_suites
 from wug.runs.signature import sign, signature
 from wug.runs.store import Store, run_key
-from wug.types import Request, Scored, Suite, Token
+from wug.types import Request, Result, Scored, Signature, Suite, Token
 
 FAMILIES = (
     "wug_reflexive",
@@ -188,3 +190,27 @@ def test_published_localism_runs_in_orders_of_their_own_are_the_same_suite() -> 
     assert sources == [sources[0]] * 4
     assert len(sources[0]) == 9567
     assert len({tuple(found) for found in sources}) > 1  # in orders of their own
+
+
+def test_a_signature_is_fields_in_their_order_and_one_line_of_text() -> None:
+    found = Signature((("wug", "1"), ("model", "causal/a|b:c@1"), ("unit", "two\nlines")))
+    assert str(found) == "wug:1|model:causal/a|b:c@1|unit:two lines"
+    assert (found.get("model"), found.get("limit")) == ("causal/a|b:c@1", None)
+    assert found.without("model", "unit") == Signature((("wug", "1"),))
+    assert str(Signature()) == ""
+
+
+@given(st.text(alphabet="ab:|@/, ", max_size=20))
+def test_a_signature_that_was_kept_as_text_prints_as_it_was(text: str) -> None:
+    assert str(Signature.read(text)) == text
+
+
+def test_a_result_takes_its_signature_as_text_too() -> None:
+    text: Any = "wug:1|suite:a@2"
+    made = Result("a", "pairs", "m", "complete", text, 0, ())
+    assert made.signature == Signature((("wug", "1"), ("suite", "a@2")))
+
+
+def test_a_value_may_contain_what_separates_fields() -> None:
+    made = sign("a|b", "1", {"join": "x|y:z"}, "m", {"path": "p|q"})
+    assert made.without("wug").fields == (("suite", "a|b@1"), ("model", "m"), ("path", "p|q"), ("join", "x|y:z"))

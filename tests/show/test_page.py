@@ -332,7 +332,7 @@ def tainted(result: Result) -> Result:
         result,
         suite=result.suite + EVIL,
         model=result.model + EVIL,
-        signature=result.signature + EVIL,
+        signature=f"{result.signature}{EVIL}",
         warnings=(EVIL,),
         estimates=tuple(replace(e, group=e.group if e.group == "all" else e.group + EVIL) for e in result.estimates),
         outcomes=tuple(

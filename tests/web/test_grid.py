@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from wug.runs.browse import Kept
-from wug.runs.store import Run
+from wug.runs.shelf import Run, Summary
 from wug.web.grid import COLUMNS, ROWS, Wanted, grid
 from wug.web.rendering import Named, named, when
 
@@ -16,7 +15,7 @@ def run(number: int, model: str = "m", status: str = "complete") -> Run:
     return Run(number, status, model, f"wug run --model {model}", "2026-01-01T00:00:00+00:00", None, 1)  # type: ignore[arg-type]
 
 
-def kept(number: int, of: int, suite: str, value: float = 0.5, kind: str = "pairs", circuit: str = "") -> Kept:
+def kept(number: int, of: int, suite: str, value: float = 0.5, kind: str = "pairs", circuit: str = "") -> Summary:
     estimate = {
         "check": "accuracy",
         "group": "all",
@@ -26,7 +25,9 @@ def kept(number: int, of: int, suite: str, value: float = 0.5, kind: str = "pair
         "high": 0.9,
         "method": "wilson",
     }
-    return Kept(number, of, "m", suite, kind, "complete", 10, json.dumps({"estimates": [estimate], "circuit": circuit}))
+    return Summary(
+        number, of, "m", suite, kind, "complete", 10, json.dumps({"estimates": [estimate], "circuit": circuit})
+    )
 
 
 def order(found: object) -> list[int]:

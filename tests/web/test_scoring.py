@@ -17,7 +17,7 @@ from asking import ended, gone, heard
 from patience import PATIENCE
 from wug.errors import ModelError
 from wug.families import syntaxgym
-from wug.runs.browse import Shelf
+from wug.runs.shelf import Shelf
 from wug.runs.store import Store
 from wug.web import scoring
 from wug.web.scoring import Scoring, run_suites, score_texts, scorers

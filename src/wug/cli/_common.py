@@ -152,7 +152,7 @@ def scored(suite: Suite, model: str, options: Mapping[str, str], rows: Iterable[
     from wug.runs.signature import sign
 
     mark = sign(suite.name, suite.checksum, suite.options, model, options)
-    return conclude(suite, model, str(mark), rows)
+    return conclude(suite, model, mark, rows)
 
 
 def keep(results: Sequence[Result], db: Path | None) -> str:

@@ -16,7 +16,7 @@ from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.runs.cache import Cache
-    from wug.runs.keeping import Kept
+    from wug.runs.evaluate import Recorded
     from wug.runs.store import Store
     from wug.types import Result
 
@@ -82,15 +82,15 @@ def command(output: Path, limit: int | None) -> None:
     printing.echo(_next(page, store.path, [one.number or 0 for one in kept]))
 
 
-def _ask(go: Go, items: int, store: Store, cache: Cache) -> Kept:
-    from wug.runs.keeping import run_kept
+def _ask(go: Go, items: int, store: Store, cache: Cache) -> Recorded:
+    from wug.runs.evaluate import record
     from wug.runs.opening import open_model, open_suites
 
     suites = [suite.sample(items) for name in go.suites for suite in open_suites(name)]
     common.say(f"asking {go.model} {sum(map(len, suites)):,} items of {', '.join(go.suites)}")
     model = open_model(go.model, {"device": "cpu"})
     with common.progress(go.model) as tell:
-        return run_kept(suites, model, command=common.command_line(), store=store, cache=cache, tell=tell)
+        return record(suites, model, command=common.command_line(), store=store, cache=cache, tell=tell)
 
 
 def _headline(result: Result) -> Result:

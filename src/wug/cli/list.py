@@ -28,7 +28,7 @@ def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) ->
     wug list models
     wug list runs --json
     """
-    rows = _suites(tags) if what == "suites" else _builtin_models() if what == "models" else _runs(db)
+    rows = _suites(tags) if what == "suites" else _builtin_models() if what == "models" else _runs(db, as_json)
     if as_json:
         printing.emit(json.dumps(rows + _kinds() if what == "models" else rows, ensure_ascii=False, indent=2))
         return
@@ -123,7 +123,8 @@ def _described(options: Declared) -> dict[str, str]:
     return {option.name: option.described for option in declared(options)}
 
 
-def _runs(db: Path | None) -> list[dict[str, object]]:
+def _runs(db: Path | None, whole: bool) -> list[dict[str, object]]:
+    """The runs; `whole` with what their commands say too."""
     from wug.runs.store import Store
 
     runs = Store(db or common.default_db()).runs()
@@ -132,6 +133,7 @@ def _runs(db: Path | None) -> list[dict[str, object]]:
             "run": r.id,
             "status": r.status,
             "model": r.model,
+            **({"specification": r.specification, "revision": r.revision} if whole else {}),
             "suites": r.suites,
             "started": r.started,
             "command": r.command,

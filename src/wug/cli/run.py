@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from wug.cli import _flags as flags
 from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
+    from wug.models._spec import ModelSpec
     from wug.runs.cache import Cache
     from wug.runs.store import Store
     from wug.stats import Method
@@ -109,9 +111,10 @@ def command(
     results: list[Result] = []
     saved: dict[str, int] = {}
     for name, own in _who(models, chosen):
-        known = options.names(registry.find("models", model_spec(name).kind).OPTIONS)
-        wanted = {**given.model_options(known), **model_options}
-        opened = _opened(name, wanted, engine, workers)
+        spec = model_spec(name)
+        known = options.names(registry.find("models", spec.kind).OPTIONS)
+        wanted = {**spec.options, **given.model_options(known), **model_options}
+        opened = _opened(name, dataclasses.replace(spec, options=wanted), engine, workers)
         results += _run(own, name, opened, interval, store, answers, saved)
     common.deliver(results, form, common.next_steps(saved) if saved else None)
     if given.print_word_probs and form == "table":
@@ -156,17 +159,17 @@ def _open(
 
 
 @contextmanager
-def _opened(name: str, options: Mapping[str, str], engine: str, workers: int | None) -> Iterator[Any]:
+def _opened(name: str, spec: ModelSpec, engine: str, workers: int | None) -> Iterator[Any]:
     """The model, on this machine or spread over a cluster."""
     from wug.runs.opening import open_model
 
     common.say(f"loading {name}")
     if engine == "local":
-        yield open_model(name, options)
+        yield open_model(spec)
         return
     from wug.runs.ray import spread
 
-    with spread(name, options, workers) as model:
+    with spread(spec, workers) as model:
         yield model
 
 
@@ -180,12 +183,12 @@ def _run(
     saved: dict[str, int],
 ) -> list[Result]:
     """The results of one model, kept as they come."""
-    from wug.runs.keeping import run_kept
+    from wug.runs.evaluate import record
 
     with opened as model, common.progress(f"asking {model.id}") as tell:
-        kept = run_kept(
+        found = record(
             suites, model, command=common.command_line(), store=store, cache=cache, interval=interval, tell=tell
         )
-    if kept.number is not None:
-        saved[name] = kept.number
-    return list(kept.results)
+    if found.number is not None:
+        saved[name] = found.number
+    return list(found.results)

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wug import stats_paired as paired
-from wug.runs._columns import Column, Floats
+from wug.rows import Placed
+from wug.stats import same_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The values of one check, outcome by outcome; those with nothing to judge left out."""
+
+    judged: bool
+    """Right or wrong, as 1 and 0; else numbers."""
+    items: tuple[str, ...]
+    """What each belongs to: its item, or the first item that was asked the same source."""
+    keys: tuple[tuple[str, int], ...]
+    """The item, and which of its outcomes it is: no two are the same."""
+    places: tuple[int, ...]
+    """Which outcome of the result."""
+    values: Floats
+    non_finite: int
+    """Values that are no finite numbers, left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +83,49 @@ class Verdict:
     tested: paired.Tested
 
 
+def columns(rows: Iterable[Placed]) -> dict[str, Column]:
+    """The column of each check among outcomes."""
+    found: dict[str, list[tuple[int, str, float]]] = {}
+    non_finite: Counter[str] = Counter()
+    sources: list[tuple[str, object]] = []
+    for row in rows:
+        outcome = row.outcome
+        sources.append((outcome.item, outcome.detail.get("source")))
+        if outcome.value is not None and math.isfinite(outcome.value):
+            found.setdefault(outcome.check, []).append((row.place, outcome.item, outcome.value))
+        elif outcome.value is not None:
+            non_finite[outcome.check] += 1
+    first = same_source(sources)
+    return {check: _column(each, non_finite[check], first) for check, each in found.items()}
+
+
+def _column(rows: Sequence[tuple[int, str, float]], non_finite: int, first: Mapping[str, str]) -> Column:
+    """The outcomes of a check; `first` has the item that stands for another."""
+    places, items, values = zip(*rows, strict=True)
+    times: Counter[str] = Counter()
+    keys = []
+    for item in items:
+        keys.append((item, times[item]))
+        times[item] += 1
+    judged = all(isinstance(value, bool) for value in values)
+    units = tuple(first.get(item, item) for item in items)
+    return Column(judged, units, tuple(keys), places, np.asarray(values, np.float64), non_finite)
+
+
 def pair(first: Sequence[Column], second: Sequence[Column]) -> Paired:
     """The outcomes that all runs of both sides have."""
     indexes = [{key: place for place, key in enumerate(column.keys)} for column in (*first, *second)]
     keys = [key for key in first[0].keys if all(key in index for index in indexes[1:])]
     rows = np.asarray([[index[key] for key in keys] for index in indexes], np.intp).reshape(len(indexes), len(keys))
     values = np.stack([column.values[row] for column, row in zip((*first, *second), rows, strict=True)])
-    here, there = rows[0].tolist(), rows[len(first)].tolist()
+    left, right = rows[0].tolist(), rows[len(first)].tolist()
     shared = len(keys)
     return Paired(
-        items=tuple(first[0].items[place] for place in here),
+        items=tuple(first[0].items[place] for place in left),
         judged=all(column.judged for column in (*first, *second)),
         first=values[: len(first)],
         second=values[len(first) :],
-        places=tuple((first[0].places[a], second[0].places[b]) for a, b in zip(here, there, strict=True)),
+        places=tuple((first[0].places[a], second[0].places[b]) for a, b in zip(left, right, strict=True)),
         left_out=(max(len(c.keys) for c in first) - shared, max(len(c.keys) for c in second) - shared),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wug.files import checksum
 from wug.stats import over_runs
-from wug.types import Result
+from wug.types import Result, Signature
 
 
 def averages(results: Sequence[Result], *, population: bool = False) -> list[Result]:
@@ -14,29 +14,25 @@ def averages(results: Sequence[Result], *, population: bool = False) -> list[Res
 
     Results are of one test where their signatures differ in the model alone.
     """
-    tests: dict[tuple[str, ...], list[Result]] = {}
+    tests: dict[Signature, list[Result]] = {}
     for result in results:
-        tests.setdefault(tuple(_without_model(result.signature)), []).append(result)
+        tests.setdefault(result.signature.without("model"), []).append(result)
     return [_average(each, population) for each in tests.values() if len(each) > 1]
 
 
 def _average(results: Sequence[Result], population: bool) -> Result:
     first = results[0]
     model = f"mean/{len(results)} runs@{checksum(*sorted(result.model for result in results))}"
-    fields = [f"model:{model}" if field.startswith("model:") else field for field in first.signature.split("|")]
+    fields = [(key, model if key == "model" else value) for key, value in first.signature.fields]
     return Result(
         suite=first.suite,
         kind=first.kind,
         model=model,
         status="complete",
-        signature="|".join([*fields, f"sd:{'population' if population else 'sample'}"]),
+        signature=Signature((*fields, ("sd", "population" if population else "sample"))),
         n=first.n,
         estimates=tuple(over_runs([result.estimates for result in results], population=population)),
         descriptions=first.descriptions,
         meta=first.meta,
         checks=first.checks,
     )
-
-
-def _without_model(signature: str) -> list[str]:
-    return [field for field in signature.split("|") if not field.startswith("model:")]

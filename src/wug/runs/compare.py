@@ -6,7 +6,6 @@ sides share is one contrast: the difference of the second from the first, with a
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby, takewhile
@@ -15,9 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from wug.runs import _columns, _pairing, _shared
-from wug.runs.store import Run, Store
+from wug.runs import _pairing, _shared
+from wug.runs.shelf import Run, Shelf
+from wug.runs.store import Store
+from wug.runs.stored_rows import StoredRows
 from wug.stats_paired import IntervalKind, holm
+from wug.types import Signature
 
 EVERYTHING = "all suites"
 """The suite of a contrast over several suites together."""
@@ -107,7 +109,7 @@ class Contrast:
     spread_first: Spread | None = None
     """Where a side has several runs."""
     spread_second: Spread | None = None
-    signatures: tuple[str, ...] = ()
+    signatures: tuple[Signature, ...] = ()
     """Of all results that went into it, the first side's first."""
     warnings: tuple[str, ...] = ()
 
@@ -166,20 +168,22 @@ def compare(store: Store, sides: Sequence[Sequence[int]], choice: Choice | None 
     choice = choice or Choice()
     labels = [_label(place) for place in range(len(sides))]
     couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
-    with _columns.reading(store) as db:
-        shared = _shared.share(store, db, sides, choice.suites, labels)
-        work = _Work(db, _name_sides(shared.sides, labels), choice)
-        parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
-        for test in shared.tests:
-            columns = {place: [_columns.columns(db, one.id) for one in side] for place, side in test.kept.items()}
-            checks = _shared.choose(test, columns, choice.checks)
-            for couple in couples:
-                parts[couple] += _paired(test, columns, couple, checks)
-        found = [contrast for couple in couples for contrast in work.contrasts(couple, parts[couple])]
-        if not found:
-            raise _shared.nothing_to_compare(db, shared.tests, choice.checks)
+    shelf = store.shelf
+    shared = _shared.share(shelf, sides, choice.suites, labels)
+    work = _Work(shelf, _name_sides(shared.sides, labels), choice)
+    parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
+    for test in shared.tests:
+        columns = {
+            place: [_pairing.columns(shelf.every(stored.id)) for stored in side] for place, side in test.results.items()
+        }
+        checks = _shared.choose(test, columns, choice.checks)
+        for couple in couples:
+            parts[couple] += _paired(test, columns, couple, checks)
+    found = [contrast for couple in couples for contrast in work.contrasts(couple, parts[couple])]
+    if not found:
+        raise _shared.nothing_to_compare(shelf, shared.tests, choice.checks)
     corrected = holm([contrast.p for contrast in found])
-    contrasts = tuple(replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))
+    contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
     return Comparison(work.sides, contrasts, choice.seed, shared.warnings)
 
 
@@ -190,48 +194,47 @@ class _Part:
     test: _shared.Test
     check: str
     rows: _pairing.Paired
-    odd: int
+    non_finite: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
     """What every contrast is made with."""
 
-    db: sqlite3.Connection
+    shelf: Shelf
     sides: tuple[Side, ...]
     choice: Choice
 
     def contrasts(self, couple: tuple[int, int], parts: Sequence[_Part]) -> Iterator[Contrast]:
         """Of two sides: suite by suite each check, and what is pooled after what it is made of."""
         together: list[_Part] = []
-        suites = [list(own) for _, own in groupby(parts, key=lambda part: part.test)]
-        for own in suites:
-            for part in own:
+        suites = [list(some) for _, some in groupby(parts, key=lambda part: part.test)]
+        for some in suites:
+            for part in some:
                 yield self.contrast(couple, [part], part.test.name, part.check)
             # All predictions together say nothing that each does not.
-            judged = [part for part in own if part.rows.judged and part.check != "all_predictions"]
+            judged = [part for part in some if part.rows.judged and part.check != "all_predictions"]
             together += judged
             if self.choice.pool and len(judged) > 1:
-                yield self.contrast(couple, judged, own[0].test.name, _pattern([part.check for part in judged]))
+                yield self.contrast(couple, judged, some[0].test.name, _pattern([part.check for part in judged]))
         if self.choice.pool and len(suites) > 1 and together:
             yield self.contrast(couple, together, EVERYTHING, _pattern([part.check for part in together]))
 
     def contrast(self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, check: str) -> Contrast:
         """Two sides on one check, or on several together; Holm's correction is still to come."""
-        one = parts[0]
-        rows = one.rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
+        rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
         clusters = _pairing.cluster(rows)
         verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed)
         first, second = (self.sides[place] for place in couple)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         counts = _counts(rows) if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4
         differing = clusters.apart > TINY
-        kept = [kept for part in parts for place in couple for kept in part.test.kept[place]]
+        results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
         return Contrast(
             suite=suite,
-            kind=one.test.kind if len({part.test.kind for part in parts}) == 1 else "",
+            kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
             check=check,
-            reading=one.test.first.descriptions.get(check, "") or _reading(parts),
+            reading=parts[0].test.first.result.descriptions.get(check, "") or _reading(parts),
             first=first,
             second=second,
             share=rows.judged,
@@ -254,7 +257,7 @@ class _Work:
             disagreements=tuple(self._disagreements(couple, parts, rows, clusters)),
             spread_first=_spread(rows.first),
             spread_second=_spread(rows.second),
-            signatures=tuple(dict.fromkeys(one.signature for one in kept)),
+            signatures=tuple(dict.fromkeys(result.signature for result in results)),
             warnings=tuple(_warnings(parts, rows, (first, second))),
         )
 
@@ -264,26 +267,17 @@ class _Work:
         """The items that differ most; with their details where one check is compared."""
         order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[: self.choice.items]
         chosen = [int(place) for place in order if clusters.apart[place] > TINY]
-        explained = {}
-        if len(parts) == 1:
-            for side, place in enumerate(couple):
-                result = parts[0].test.kept[place][0].id
-                places = [rows.places[clusters.firsts[one]][side] for one in chosen]
-                explained[side] = _columns.details(self.db, result, places)
-        own = np.asarray([]) if clusters.single else np.asarray(rows.items)
-        for one in chosen:
-            mine = slice(one, one + 1) if clusters.single else own == clusters.names[one]
-            at = rows.places[clusters.firsts[one]]
-            groups, detail_first = explained[0][at[0]] if explained else ({}, {})
-            _, detail_second = explained[1][at[1]] if explained else ({}, {})
-            yield Disagreement(
-                clusters.names[one],
-                float(rows.first[:, mine].mean()),
-                float(rows.second[:, mine].mean()),
-                groups,
-                detail_first,
-                detail_second,
-            )
+        stored = [StoredRows(self.shelf, parts[0].test.results[place][0].id) for place in couple]
+        items = np.asarray([]) if clusters.single else np.asarray(rows.items)
+        for number in chosen:
+            mine = slice(number, number + 1) if clusters.single else items == clusters.names[number]
+            values = [float(side[:, mine].mean()) for side in (rows.first, rows.second)]
+            if len(parts) > 1:
+                yield Disagreement(clusters.names[number], values[0], values[1])
+                continue
+            places = rows.places[clusters.firsts[number]]
+            first, second = (side.at(place).outcome for side, place in zip(stored, places, strict=True))
+            yield Disagreement(clusters.names[number], values[0], values[1], first.groups, first.detail, second.detail)
 
 
 def _label(place: int) -> str:
@@ -316,7 +310,7 @@ def _common(models: Sequence[str]) -> str:
 
 def _paired(
     test: _shared.Test,
-    columns: Mapping[int, Sequence[Mapping[str, _columns.Column]]],
+    columns: Mapping[int, Sequence[Mapping[str, _pairing.Column]]],
     couple: tuple[int, int],
     checks: Sequence[str],
 ) -> Iterator[_Part]:
@@ -328,7 +322,7 @@ def _paired(
         if all(len(side) == len(columns[place]) for side, place in zip(sides, couple, strict=True)):
             rows = _pairing.pair(*sides)
             if rows.items:
-                yield _Part(test, check, rows, sum(column.odd for side in sides for column in side))
+                yield _Part(test, check, rows, sum(column.non_finite for side in sides for column in side))
 
 
 def _counts(rows: _pairing.Paired) -> tuple[int, int, int, int]:
@@ -342,7 +336,7 @@ def _counts(rows: _pairing.Paired) -> tuple[int, int, int, int]:
     )
 
 
-def _spread(values: _columns.Floats) -> Spread | None:
+def _spread(values: _pairing.Floats) -> Spread | None:
     if len(values) == 1:
         return None
     means = tuple(float(run.mean()) for run in values)
@@ -379,6 +373,5 @@ def _warnings(parts: Sequence[_Part], rows: _pairing.Paired, sides: tuple[Side, 
         if count:
             outcomes = f"{count:,} outcome{'s' * (count != 1)}"
             yield f"{outcomes} of {side.label} left out: the other has none to compare with"
-    odd = sum(part.odd for part in parts)
-    if odd:
-        yield f"{odd:,} value{'s' * (odd != 1)} left out: no finite number"
+    if left := sum(part.non_finite for part in parts):
+        yield f"{left:,} value{'s' * (left != 1)} left out: no finite number"

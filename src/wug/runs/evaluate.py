@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,16 @@ from typing import Any
 from wug import stats
 from wug.errors import ModelError, WugError
 from wug.runs.cache import Cache
-from wug.runs.opening import OpenedGenerator, OpenedScorer, opened
+from wug.runs.opening import Opened
 from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
-from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Status, Suite
+from wug.runs.store import Store, run_key
+from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Signature, Status, Suite
 
 EXAMPLE = 80
 """Characters of a question that a notice quotes."""
+
+log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,56 +69,112 @@ class Listened:
                 self._examples.setdefault(text, question[:EXAMPLE])
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A suite, what it asks up front, and the signature of what comes of it."""
+
+    suite: Suite
+    questions: Sequence[Request] | Sequence[str]
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a run found out, and its number in the store; None where it was not to be kept."""
+
+    number: int | None
+    results: tuple[Result, ...]
+
+
 def ask_through(model: Any, cache: Cache | None = None, progress: Progress | None = None) -> Asker:
     """The model behind the cache; `progress` is told of every chunk."""
     tell = progress or (lambda done, total: None)
-    whole = model if isinstance(model, OpenedScorer | OpenedGenerator) else opened(model, {})
-    if isinstance(whole, OpenedScorer):
-        return Asker(RememberedScorer(whole.model, cache, tell, whole.given), "scorer")
-    return Asker(RememberedGenerator(whole.model, cache, tell, whole.given), "generator")
+    whole = model if isinstance(model, Opened) else Opened(model)
+    kind = RememberedScorer if whole.can == "scorer" else RememberedGenerator
+    return Asker(kind(whole.model, cache, tell, whole.given), whole.can)
 
 
 def evaluate(suites: Sequence[Suite], asker: Asker, method: stats.Method = "wilson") -> Iterator[Result]:
     """A result for each suite; the questions of all of them are asked together first."""
-    require(suites, asker)
-    questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in suites))
-    if isinstance(asker.model, RememberedGenerator):
-        asker.model.generate(questions)
-    elif not asker.model.ordered:
-        asker.model.score(questions)
-    for suite in suites:
-        yield judge(suite, asker, method)
+    yield from _ask(_tasks(suites, asker), asker, method)
 
 
-def require(suites: Sequence[Suite], asker: Asker) -> None:
-    """Refuse a model that cannot answer a suite's kind of question."""
+def record(
+    suites: Sequence[Suite],
+    model: Any,
+    *,
+    command: str,
+    store: Store | None = None,
+    cache: Cache | None = None,
+    interval: stats.Method = "wilson",
+    tell: Progress | None = None,
+) -> Recorded:
+    """Ask `model` what `suites` want to know; each result is in the store before the next one is made.
+
+    A run that breaks off stays in the store as far as it came, and the same run takes it up again.
+    """
+    whole = model if isinstance(model, Opened) else Opened(model)
+    asker = ask_through(whole, cache, tell)
+    tasks = _tasks(suites, asker)
+    results: list[Result] = []
+    try:
+        if store is None:
+            results += _ask(tasks, asker, interval)
+            return Recorded(None, tuple(results))
+        key = run_key([task.signature for task in tasks], {"interval": interval, "given": dict(whole.given)})
+        named = {} if whole.spec is None else {"specification": str(whole.spec), "revision": whole.spec.revision}
+        with store.writing(key, whole.id, command, **named) as (number, add):
+            for result in _ask(tasks, asker, interval):
+                add(result)
+                results.append(result)
+        return Recorded(number, tuple(results))
+    finally:
+        if cache is not None and cache.damaged:
+            log.warning("%s answers in the cache were damaged, and asked anew", f"{cache.damaged:,}")
+
+
+def _tasks(suites: Sequence[Suite], asker: Asker) -> list[Task]:
+    """What is to be asked; a model that cannot answer a suite's kind of question is refused."""
+    tasks = []
     for suite in suites:
         if suite.needs != asker.can:
             raise ModelError(
                 f"suite {suite.name} needs a model that can {_VERB[suite.needs]} text, and {asker.model.id} can only "
                 f"{_VERB[asker.can]} it"
             )
+        questions = suite.requests()
+        tasks.append(Task(suite, questions, signature(suite, asker.model, questions)))
+    return tasks
 
 
-def judge(suite: Suite, asker: Asker, method: stats.Method = "wilson") -> Result:
+def _ask(tasks: Sequence[Task], asker: Asker, method: stats.Method) -> Iterator[Result]:
+    questions: list[Any] = list(chain.from_iterable(task.questions for task in tasks))
+    if isinstance(asker.model, RememberedGenerator):
+        asker.model.generate(questions)
+    elif not asker.model.ordered:
+        asker.model.score(questions)
+    for task in tasks:
+        yield _judge(task, asker, method)
+
+
+def _judge(task: Task, asker: Asker, method: stats.Method) -> Result:
     """The result of one suite; a fault in it is a failed result, not the end of the run."""
-    mark = str(signature(suite, asker.model))
     rows: list[Row] = []
     status: Status = "complete"
     model = Listened(asker.model)
     try:
-        rows.extend(suite.run(model))
+        rows.extend(task.suite.run(model))
     except WugError as error:
         rows.append(Notice(f"failed: {error}"))
         status = "failed"
     rows.extend(model.notices())
-    return conclude(suite, asker.model.id, mark, rows, status, method)
+    return conclude(task.suite, asker.model.id, task.signature, rows, status, method)
 
 
 def conclude(
     suite: Suite,
     model: str,
-    mark: str,
+    signature: Signature | str,
     rows: Iterable[Row],
     status: Status = "complete",
     method: stats.Method = "wilson",
@@ -137,7 +197,7 @@ def conclude(
         kind=suite.kind,
         model=model,
         status=status,
-        signature=mark,
+        signature=Signature.read(signature) if isinstance(signature, str) else signature,
         n=len({outcome.item for outcome in outcomes}) or len(suite),
         estimates=(*stats.estimates(outcomes, method), *(stats.remade(estimate, method) for estimate in given)),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),

@@ -1,23 +1,22 @@
 """Learning curves: the values of checkpoints of a model over its training steps.
 
-The step of a run is read from what its model is called: the `@revision` in the command (`@step1000`), a field of the
-signature, or the model's own name (`checkpoint-1000`). Runs of one model at one step, such as seeds, are one point.
+The step of a run is read from what its model is called: the revision that the user asked for (`@step1000`), a field of
+the signature, or the model's own name (`checkpoint-1000`). Runs of one model at one step, such as seeds, are one point.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
 
 from wug.errors import InputError, UnknownName
 from wug.runs._shared import find_runs
-from wug.runs.store import Run, Store
+from wug.runs.shelf import Run
+from wug.runs.store import Store
 from wug.stats import over_runs
-from wug.types import Estimate, Result
+from wug.types import Estimate, Result, Signature
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
 _AMOUNT = r"[-_=.]?(\d+(?:\.\d+)?)([kKmMbB]?)(?![a-zA-Z0-9])"
@@ -62,7 +61,7 @@ class Curves:
     """All curves of some runs."""
 
     curves: tuple[Curve, ...]
-    signatures: tuple[str, ...]
+    signatures: tuple[Signature, ...]
     warnings: tuple[str, ...] = ()
 
 
@@ -75,13 +74,14 @@ def learning_curves(
     steps: Sequence[float] | None = None,
 ) -> Curves:
     """The curves of these runs, in the order of their suites and checks; `steps` are theirs where names do not tell."""
-    runs = find_runs(store, numbers)
+    runs = find_runs(store.shelf, numbers)
     if len(runs) < 2:
         raise InputError("a learning curve needs two runs at least: wug compare --curve 1 2 3")
-    placed = _steps(store, runs, steps)
+    results = {run.id: store.results(run.id, outcomes=False) for run in runs}
+    placed = _steps(runs, results, steps)
+    results = {run: [result for result in found if result.status == "complete"] for run, found in results.items()}
     found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
-    results = {run.id: _complete(store, run) for run in runs}
-    every = [result for own in results.values() for result in own]
+    every = [result for some in results.values() for result in some]
     for pattern in suites:
         if not any(fnmatchcase(result.suite, pattern) for result in every):
             raise UnknownName("suite", pattern, {result.suite for result in every})
@@ -104,13 +104,15 @@ def step_of(name: str) -> float | None:
     return None if match is None else float(match[1]) * _UNITS[match[2].lower()]
 
 
-def _steps(store: Store, runs: Sequence[Run], given: Sequence[float] | None) -> list[tuple[float, str]]:
+def _steps(
+    runs: Sequence[Run], results: Mapping[int, Sequence[Result]], given: Sequence[float] | None
+) -> list[tuple[float, str]]:
     """The step of each run, and its model's name without it."""
     if given is not None and len(given) != len(runs):
         raise InputError(f"--steps has {len(given)} numbers for {len(runs)} runs")
     placed = []
     for place, run in enumerate(runs):
-        names = list(_names(store, run))
+        names = list(_names(run, results[run.id]))
         step = given[place] if given else next((step for name in names if (step := step_of(name)) is not None), None)
         if step is None:
             raise InputError(
@@ -121,45 +123,19 @@ def _steps(store: Store, runs: Sequence[Run], given: Sequence[float] | None) -> 
     return placed
 
 
-def _names(store: Store, run: Run) -> Iterator[str]:
-    """Where a step may be written, the surest first: revision, signature, model."""
-    words = _models(run.command)
-    name = _bare(run.model)
-    fitting = [word for word in words if name.rpartition("/")[2] in word] or words
-    if fitting:
-        # Several revisions of one model in one command have runs one after the other.
-        same = sorted(r.id for r in store.runs() if r.command == run.command and _bare(r.model) == name)
-        word = fitting[same.index(run.id) % len(fitting)]
-        yield word.partition("?")[0].rpartition("@")[2] if "@" in word else word
-    for result in store.results(run.id, outcomes=False)[:1]:
-        fields = dict(field.partition(":")[::2] for field in result.signature.split("|"))
-        yield from (fields[key] for key in ("step", "revision", "checkpoint") if key in fields)
-    yield name
-
-
-def _models(command: str) -> list[str]:
-    """The models that a command names."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return []
-    after = [word for option, word in pairwise(words) if option == "--model"]
-    return after + [word.partition("=")[2] for word in words if word.startswith("--model=")]
-
-
-def _bare(model: str) -> str:
-    """A model's name without kind and fingerprint."""
-    return model.partition("/")[2].rpartition("@")[0] or model
+def _names(run: Run, results: Sequence[Result]) -> Iterator[str]:
+    """Where a step may be written, the surest first: revision, specification, signature, model."""
+    if run.revision or run.specification:
+        yield run.revision or run.specification or ""
+    for result in results[:1]:
+        yield from (value for key in ("step", "revision", "checkpoint") if (value := result.signature.get(key)))
+    yield run.model.partition("/")[2].rpartition("@")[0] or run.model
 
 
 def _series(model: str) -> str:
     """A model's name without step and fingerprint."""
     name = model.rpartition("@")[0] or model
     return _STEP.sub("", name).rstrip("-_/@.") or name
-
-
-def _complete(store: Store, run: Run) -> list[Result]:
-    return [result for result in store.results(run.id, outcomes=False) if result.status == "complete"]
 
 
 def _wanted(result: Result, suites: Sequence[str], checks: Sequence[str]) -> Iterator[Estimate]:
@@ -175,10 +151,7 @@ def _wanted(result: Result, suites: Sequence[str], checks: Sequence[str]) -> Ite
 
 def _mark(result: Result) -> str:
     """Name and checksum of the suite."""
-    return next(
-        (field.removeprefix("suite:") for field in result.signature.split("|") if field.startswith("suite:")),
-        result.suite,
-    )
+    return result.signature.get("suite") or result.suite
 
 
 def _curve(
@@ -190,9 +163,9 @@ def _curve(
     _, check, series, kind = key
     result = next(iter(points.values()))[0][1]
     made = []
-    for step, own in sorted(points.items()):
-        numbers = tuple(run for run, _, _ in own)
-        (e,) = over_runs([[estimate] for _, _, estimate in own]) if len(own) > 1 else [own[0][2]]
+    for step, some in sorted(points.items()):
+        numbers = tuple(run for run, _, _ in some)
+        (e,) = over_runs([[estimate] for _, _, estimate in some]) if len(some) > 1 else [some[0][2]]
         made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
     known = result.check(check)
     return Curve(result.suite, kind, check, known.meaning, series, known.unit == "share", tuple(made))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
-from wug.models._spec import ModelSpec, parse
+from wug.models import ModelSpec, parse
 from wug.options import names, refuse_unknown
-from wug.types import Answer, Generator, Problem, Request, Scored, Scorer, Suite
+from wug.types import Problem, Suite
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """What a file with material is called; the rest of a folder is passed over."""
@@ -36,64 +36,27 @@ BUILTIN_MODELS = {"syntaxgym": "wug-causal", "pairs": "wug-causal", "pcfgset": "
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedScorer:
-    """A scorer, and how the user asked for it."""
+class Opened:
+    """A model, and how the user asked for it; it can do what the model can."""
 
-    model: Scorer
-    given: Mapping[str, str]
-    """The options that the user gave: answers are kept under all of them, also those said to change nothing."""
-
-    @property
-    def id(self) -> str:
-        """Kind, name and fingerprint."""
-        return self.model.id
+    model: Any
+    """A Scorer or a Generator."""
+    spec: ModelSpec | None = None
+    """As the user named it, with all options that were given: answers are kept under all of them, also under those
+    that are said to change nothing."""
 
     @property
-    def options(self) -> Mapping[str, str]:
-        """Every option that changes an answer."""
-        return self.model.options
+    def given(self) -> Mapping[str, str]:
+        """The options that the user gave."""
+        return {} if self.spec is None else self.spec.options
 
     @property
-    def chunk(self) -> int:
-        """How many requests it likes at a time."""
-        return self.model.chunk
+    def can(self) -> Literal["scorer", "generator"]:
+        """What kind of question it answers."""
+        return "scorer" if callable(getattr(self.model, "score", None)) else "generator"
 
-    @property
-    def ordered(self) -> bool:
-        """Whether an answer depends on the requests before it."""
-        return self.model.ordered
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        """One answer for each request, in order."""
-        return self.model.score(requests)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedGenerator:
-    """A generator, and how the user asked for it."""
-
-    model: Generator
-    given: Mapping[str, str]
-    """The options that the user gave."""
-
-    @property
-    def id(self) -> str:
-        """Kind, name and fingerprint."""
-        return self.model.id
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """Every option that changes an answer."""
-        return self.model.options
-
-    @property
-    def chunk(self) -> int:
-        """How many sources it likes at a time."""
-        return self.model.chunk
-
-    def generate(self, sources: Sequence[str]) -> Sequence[Answer | str]:
-        """One answer for each source, in order."""
-        return self.model.generate(sources)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
 
 
 def assets() -> Path:
@@ -188,19 +151,12 @@ def check_file(path: Path, kind: str | None = None) -> list[Problem]:
     return problems
 
 
-def open_model(text: str, options: Mapping[str, str] | None = None) -> OpenedScorer | OpenedGenerator:
+def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> Opened:
     """The model that a user names, loaded."""
-    spec = model_spec(text, options)
+    spec = model_spec(named, options) if isinstance(named, str) else named
     backend = registry.find("models", spec.kind)
     spec.read(backend.OPTIONS)
-    return opened(backend.load(spec), spec.options)
-
-
-def opened(model: Any, given: Mapping[str, str]) -> OpenedScorer | OpenedGenerator:
-    """A model with the options that the user gave for it."""
-    if callable(getattr(model, "score", None)):
-        return OpenedScorer(model, given)
-    return OpenedGenerator(model, given)
+    return Opened(backend.load(spec), spec)
 
 
 def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec:

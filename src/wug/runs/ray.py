@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
-from wug.runs.opening import OpenedGenerator, OpenedScorer, model_spec, opened
+from wug.models._spec import ModelSpec
+from wug.runs.opening import Opened, open_model
 from wug.types import Answer, Request, Scored
 
 TRIES = 3
@@ -30,8 +31,8 @@ log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a copy says: an answer, or an error as its text, and its warnings.
+class Report:
+    """What a copy sends back: an answer, or an error as its text, and its warnings.
 
     Errors travel as texts, since not every one of them can be pickled.
     """
@@ -55,35 +56,33 @@ class Described:
 class Copy:
     """The model on one GPU; lives in a process of Ray's."""
 
-    def __init__(self, name: str, options: Mapping[str, str], folder: str) -> None:
-        self._name, self._options, self._folder = name, options, folder
+    def __init__(self, spec: ModelSpec, folder: str) -> None:
+        self._spec, self._folder = spec, folder
         self._model: Any = None
         self._warnings: list[str] = []
         logging.getLogger("wug").addHandler(_Collecting(self._warnings))
 
-    def describe(self) -> Said:
+    def describe(self) -> Report:
         """Load the model and say what it is."""
         return self._tried(self._load)
 
-    def ask(self, questions: Sequence[Any]) -> Said:
+    def ask(self, questions: Sequence[Any]) -> Report:
         """The answers to a chunk."""
         return self._tried(lambda: self._load() and self._answer(questions))
 
     def _load(self) -> Described:
-        from wug.runs.opening import open_model
-
         if self._model is None:
             if Path(self._folder).is_dir():  # a relative path means the same as where the command was given
                 os.chdir(self._folder)
-            self._model = open_model(self._name, self._options)
+            self._model = open_model(self._spec)
         model = self._model
-        scores = callable(getattr(model, "score", None))
+        scores = model.can == "scorer"
         return Described(model.id, dict(model.options), model.chunk, scores and model.ordered, scores)
 
     def _answer(self, questions: Sequence[Any]) -> list[Any]:
         return list((self._model.score if self._load().scores else self._model.generate)(questions))
 
-    def _tried(self, work: Any) -> Said:
+    def _tried(self, work: Any) -> Report:
         from wug.errors import WugError
 
         try:
@@ -92,18 +91,18 @@ class Copy:
             answer, error = None, str(fault)
         warnings = tuple(self._warnings)
         self._warnings.clear()
-        return Said(answer, error, warnings)
+        return Report(answer, error, warnings)
 
 
 class _Collecting(logging.Handler):
     """Keeps messages to be passed on."""
 
-    def __init__(self, kept: list[str]) -> None:
+    def __init__(self, messages: list[str]) -> None:
         super().__init__(logging.WARNING)
-        self._kept = kept
+        self._messages = messages
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._kept.append(record.getMessage())
+        self._messages.append(record.getMessage())
 
 
 class Crew:
@@ -119,11 +118,11 @@ class Crew:
 
     def describe(self) -> Described:
         """What the model is; all copies have to say the same."""
-        said: list[Described] = self._each("describe", [()] * len(self), spread=True)
-        if any(one != said[0] for one in said):
-            names = ", ".join(sorted({one.id for one in said}))
+        copies: list[Described] = self._each("describe", [()] * len(self), spread=True)
+        if any(copy != copies[0] for copy in copies):
+            names = ", ".join(sorted({copy.id for copy in copies}))
             raise ModelError(f"the copies of the model are not the same everywhere: {names}. Put one on all machines")
-        return said[0]
+        return copies[0]
 
     def answers(self, chunks: Sequence[Sequence[Any]]) -> list[Any]:
         """The answers to some chunks, in order."""
@@ -149,10 +148,10 @@ class Crew:
                 asked = getattr(self._copies[copy], method).remote(*tasks[task])
                 under_way[asked] = (copy, task)
             ready, _ = self._ray.wait(list(under_way), num_returns=1)
-            for one in ready:
-                copy, task = under_way.pop(one)
+            for asked in ready:
+                copy, task = under_way.pop(asked)
                 try:
-                    said: Said = self._ray.get(one)
+                    report: Report = self._ray.get(asked)
                 except self._ray.exceptions.RayActorError as error:
                     if tries[task] == TRIES:
                         raise ModelError(
@@ -164,70 +163,71 @@ class Crew:
                 except self._ray.exceptions.RayError as error:
                     raise ModelError(f"Ray cannot go on: {error}") from None
                 else:
-                    found[task] = self._heard(said)
+                    found[task] = self._answer_of(report)
                 free.append(copy)
         return [found[task] for task in range(len(tasks))]
 
-    def _heard(self, said: Said) -> Any:
-        for warning in said.warnings:
+    def _answer_of(self, report: Report) -> Any:
+        for warning in report.warnings:
             if warning not in self._told:
                 log.warning("%s", warning)
                 self._told.add(warning)
-        if said.error is not None:
-            raise ModelError(said.error)
-        return said.answer
+        if report.error is not None:
+            raise ModelError(report.error)
+        return report.answer
 
     def _start(self) -> Any:
         return self._kind.remote(*self._arguments)
 
 
-class SpreadScorer:
-    """A scorer of many copies."""
+class Spread:
+    """A model of many copies."""
 
-    def __init__(self, crew: Crew, one: Described) -> None:
-        self.id, self.options, self.ordered = one.id, one.options, False
-        self._crew, self._size = crew, one.chunk
-        self.chunk = one.chunk * len(crew) * ROUND
+    ordered = False
+
+    def __init__(self, crew: Crew, copy: Described) -> None:
+        self.id, self.options = copy.id, copy.options
+        self._crew, self._size = crew, copy.chunk
+        self.chunk = copy.chunk * len(crew) * ROUND
+
+    def _answers(self, questions: Sequence[Any]) -> list[Any]:
+        return self._crew.answers(_chunks(questions, self._size))
+
+
+class SpreadScorer(Spread):
+    """A scorer of many copies."""
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order."""
-        return self._crew.answers(_chunks(requests, self._size))
+        return self._answers(requests)
 
 
-class SpreadGenerator:
+class SpreadGenerator(Spread):
     """A generator of many copies."""
-
-    def __init__(self, crew: Crew, one: Described) -> None:
-        self.id, self.options = one.id, one.options
-        self._crew, self._size = crew, one.chunk
-        self.chunk = one.chunk * len(crew) * ROUND
 
     def generate(self, sources: Sequence[str]) -> list[Answer | str]:
         """One answer for each source, in order."""
-        return self._crew.answers(_chunks(sources, self._size))
+        return self._answers(sources)
 
 
 @contextmanager
-def spread(
-    name: str, options: Mapping[str, str], workers: int | None = None
-) -> Iterator[OpenedScorer | OpenedGenerator]:
+def spread(spec: ModelSpec, workers: int | None = None) -> Iterator[Opened]:
     """The model in copies on the cluster that Ray finds or starts; they end with the context."""
     ray = _ray()
-    own = not ray.is_initialized()
-    if own:
+    started = not ray.is_initialized()
+    if started:
         _start(ray)
     try:
-        crew = _crew(ray, (name, dict(options), str(Path.cwd())), workers)
+        crew = _crew(ray, (spec, str(Path.cwd())), workers)
         try:
-            one = crew.describe()
-            if one.ordered:
-                raise ModelError(f"{one.id}: its answers depend on one another and cannot be spread: --engine local")
-            given = model_spec(name, options).options
-            yield opened(SpreadScorer(crew, one) if one.scores else SpreadGenerator(crew, one), given)
+            copy = crew.describe()
+            if copy.ordered:
+                raise ModelError(f"{copy.id}: its answers depend on one another and cannot be spread: --engine local")
+            yield Opened(SpreadScorer(crew, copy) if copy.scores else SpreadGenerator(crew, copy), spec)
         finally:
             crew.stop()
     finally:
-        if own:
+        if started:
             ray.shutdown()
 
 
@@ -252,11 +252,11 @@ def _start(ray: Any) -> None:
 
 
 def _crew(ray: Any, arguments: tuple[Any, ...], workers: int | None) -> Crew:
-    there = ray.cluster_resources()
-    gpus = int(there.get("GPU", 0))
+    resources = ray.cluster_resources()
+    gpus = int(resources.get("GPU", 0))
     size = workers or gpus or 1
-    if size > (gpus or int(there.get("CPU", 0))):
-        have = f"{gpus} GPUs" if gpus else f"{int(there.get('CPU', 0))} CPUs"
+    if size > (gpus or int(resources.get("CPU", 0))):
+        have = f"{gpus} GPUs" if gpus else f"{int(resources.get('CPU', 0))} CPUs"
         raise ModelError(f"--workers {size}: the cluster has {have}")
     needs = {"num_gpus": 1} if gpus else {"num_cpus": 1}
     return Crew(ray, ray.remote(max_restarts=0, **needs)(Copy), arguments, size)

@@ -30,13 +30,15 @@ Progress = Callable[[int, int], None]
 class Codec(Generic[Question, Reply]):
     """How questions become keys and replies become bytes."""
 
+    verb: str
+    """What is asked of the model."""
     key: Callable[[Question], bytes]
     pack: Callable[[Reply], bytes]
     unpack: Callable[[Question, bytes], Reply]
 
 
 class Remembered(Generic[Question, Reply]):
-    """Replies through the cache.
+    """A model whose replies go through the cache.
 
     The chunks depend only on what is missing, and those that were kept before a kill are the first ones: so a
     resumed run asks in the very chunks of an unbroken one, and ends with the same numbers to the last digit.
@@ -44,17 +46,19 @@ class Remembered(Generic[Question, Reply]):
 
     def __init__(
         self,
+        model: Scorer | Generator,
         ask: Callable[[Sequence[Question]], list[Reply]],
         codec: Codec[Question, Reply],
-        identity: str,
-        chunk: int,
         cache: Cache | None,
         progress: Progress,
+        given: Mapping[str, str] | None,
     ) -> None:
+        self.id, self.options, self.chunk = model.id, model.options, model.chunk
+        self.ordered: bool = getattr(model, "ordered", False)
         self._ask: Callable[[Sequence[Question]], list[Reply]] = ask
         self._codec: Codec[Question, Reply] = codec
-        self._chunk, self._cache, self._progress = chunk, cache, progress
-        self._identity = identity.encode()
+        self._cache, self._progress = cache, progress
+        self._identity = identity(codec.verb, model.id, model.options, given or {}).encode()
         self._memory: dict[Question, Reply] = {}
         self.asked = 0
         """Questions put to the model, rather than found in the cache."""
@@ -65,8 +69,8 @@ class Remembered(Generic[Question, Reply]):
         missing = self._recall(wanted)
         done = len(wanted) - len(missing)
         self._progress(done, len(wanted))
-        for first in range(0, len(missing), self._chunk):
-            some = missing[first : first + self._chunk]
+        for first in range(0, len(missing), self.chunk):
+            some = missing[first : first + self.chunk]
             found = self._ask(some)
             if self._cache is not None:
                 packed = [(self._key(q), self._codec.pack(a)) for q, a in zip(some, found, strict=True)]
@@ -98,62 +102,35 @@ class Remembered(Generic[Question, Reply]):
         return digest.digest()
 
 
-class RememberedScorer:
+class RememberedScorer(Remembered[Request, Scored]):
     """A scorer whose answers go through the cache."""
 
     def __init__(
         self, model: Scorer, cache: Cache | None, progress: Progress, given: Mapping[str, str] | None = None
     ) -> None:
-        self.id, self.options, self.chunk, self.ordered = model.id, model.options, model.chunk, model.ordered
-        self._model = model
-        self._through: Remembered[Request, Scored] = Remembered(
-            model.score,
-            _SCORED,
-            identity("score", model.id, model.options, given or {}),
-            model.chunk,
-            cache,
-            progress,
-        )
-
-    @property
-    def asked(self) -> int:
-        """Requests put to the model itself."""
-        return self._through.asked
+        super().__init__(model, model.score, _SCORED, cache, progress, given)
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order."""
         # Where an answer depends on those before it, none can be kept for another occasion.
-        return self._model.score(requests) if self.ordered else self._through.replies(requests)
+        return self._ask(requests) if self.ordered else self.replies(requests)
 
 
-class RememberedGenerator:
+class RememberedGenerator(Remembered[str, Answer]):
     """A generator whose answers go through the cache."""
 
     def __init__(
         self, model: Generator, cache: Cache | None, progress: Progress, given: Mapping[str, str] | None = None
     ) -> None:
-        self.id, self.options, self.chunk = model.id, model.options, model.chunk
-        self._model = model
-        self._through: Remembered[str, Answer] = Remembered(
-            self._ask,
-            _ANSWER,
-            identity("generate", model.id, model.options, given or {}),
-            model.chunk,
-            cache,
-            progress,
-        )
 
-    @property
-    def asked(self) -> int:
-        """Sources put to the model itself."""
-        return self._through.asked
+        def ask(sources: Sequence[str]) -> list[Answer]:
+            return [Answer(answer) if isinstance(answer, str) else answer for answer in model.generate(sources)]
+
+        super().__init__(model, ask, _ANSWER, cache, progress, given)
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order."""
-        return self._through.replies(sources)
-
-    def _ask(self, sources: Sequence[str]) -> list[Answer]:
-        return [Answer(one) if isinstance(one, str) else one for one in self._model.generate(sources)]
+        return self.replies(sources)
 
 
 def identity(verb: str, model: str, options: Mapping[str, str], given: Mapping[str, str]) -> str:
@@ -206,5 +183,5 @@ def _unpack_scored(request: Request, data: bytes) -> Scored:
     )
 
 
-_ANSWER: Codec[str, Answer] = Codec(_text_bytes, _pack_answer, _unpack_answer)
-_SCORED: Codec[Request, Scored] = Codec(_request_bytes, _pack_scored, _unpack_scored)
+_ANSWER: Codec[str, Answer] = Codec("generate", _text_bytes, _pack_answer, _unpack_answer)
+_SCORED: Codec[Request, Scored] = Codec("score", _request_bytes, _pack_scored, _unpack_scored)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from wug import __version__
 from wug.files import checksum as digest
 from wug.types import Generator, Request, Scorer, Signature, Suite
 
 
-def signature(suite: Suite, model: Scorer | Generator) -> Signature:
-    """The signature of a suite's result for a model."""
+def signature(
+    suite: Suite, model: Scorer | Generator, questions: Sequence[Request] | Sequence[str] | None = None
+) -> Signature:
+    """The signature of a suite's result for a model; `questions` are the suite's, where they are known already."""
     options = dict(model.options)
     if getattr(model, "ordered", False):
         # A checksum of a suite is the same in any order of its items; these answers are not.
-        options["read"] = digest(*(_asked(request) for request in suite.requests()))
+        asked = suite.requests() if questions is None else questions
+        options["read"] = digest(*(_asked(request) for request in asked))
     return sign(suite.name, suite.checksum, suite.options, model.id, options)
 
 
@@ -34,12 +37,7 @@ def sign(
     ]
     taken = {*dict(first), *suite_options}
     named = ((f"model_{key}" if key in taken else key, value) for key, value in sorted(options.items()))
-    return Signature(tuple((key, _plain(value)) for key, value in (*first, *named, *suite_options.items())))
-
-
-def fields_of(signature: str) -> dict[str, str]:
-    """The fields of a signature that was kept as text."""
-    return dict(part.partition(":")[::2] for part in signature.split("|"))
+    return Signature((*first, *named, *suite_options.items()))
 
 
 def _asked(request: Request | str) -> str:
@@ -48,8 +46,3 @@ def _asked(request: Request | str) -> str:
         return request
     turn = "" if request.turn is None else f"{request.turn.number}\0{request.turn.line}\0{request.turn.before}"
     return f"{request.text}\0{request.span}\0{turn}"
-
-
-def _plain(value: str) -> str:
-    """The value without the characters that separate fields."""
-    return value.replace("|", "/").replace("\n", " ")

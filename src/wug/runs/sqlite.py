@@ -45,10 +45,10 @@ def is_damage(error: BaseException) -> bool:
 
     A schema that cannot be read gives a plain error, which names no table of ours.
     """
-    said = str(error)
+    text = str(error)
     if isinstance(error, UnicodeDecodeError):
         return True
-    return code_of(error) in DAMAGE or "malformed" in said or "no such table" in said or "no such column" in said
+    return code_of(error) in DAMAGE or any(sign in text for sign in ("malformed", "no such table", "no such column"))
 
 
 def why(error: BaseException) -> str:

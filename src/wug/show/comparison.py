@@ -15,10 +15,11 @@ from rich.text import Text
 
 from wug.show.markup import code, latex_table, markdown, markdown_table
 from wug.show.table import delimited, finite
-from wug.show.terminal import common_signature
+from wug.show.terminal import common_signature, print_signature
 
 if TYPE_CHECKING:
     from wug.runs.compare import Comparison, Contrast, Disagreement, Spread
+    from wug.types import Signature
 
 COLUMNS = (
     *("suite", "kind", "check", "first", "second", "runs_first", "runs_second", "n", "items", "unit"),
@@ -44,7 +45,7 @@ def rows(comparison: Comparison) -> list[tuple[Any, ...]]:
             *(c.n, c.items, "share" if c.share else "number", c.value_first, c.value_second, c.difference),
             *(c.low, c.high, c.interval_method, c.p, c.p_holm, c.method),
             *(c.both, c.only_first, c.only_second, c.neither, c.disagreeing),
-            *(_deviation(c.spread_first), _deviation(c.spread_second), verdict(c), " ; ".join(c.signatures)),
+            *(_deviation(c.spread_first), _deviation(c.spread_second), verdict(c), " ; ".join(map(str, c.signatures))),
         )
         for c in comparison.contrasts
     ]
@@ -61,7 +62,7 @@ def as_json(comparison: Comparison) -> str:
         "seed": comparison.seed,
         "contrasts": [
             {**asdict(contrast), "first": contrast.first.label, "second": contrast.second.label}
-            | {"verdict": verdict(contrast)}
+            | {"signatures": [str(signature) for signature in contrast.signatures], "verdict": verdict(contrast)}
             for contrast in comparison.contrasts
         ],
         "warnings": list(comparison.warnings),
@@ -87,14 +88,14 @@ def as_markdown(comparison: Comparison) -> str:
         made.append(markdown_table(head(first.label, second.label), map(line, contrasts), ALIGN))
     made += [f"*{markdown(note)}*" for note in notes(comparison)]
     made += [f"warning: {markdown(warning)}" for warning in warnings(comparison)]
-    return "\n\n".join([*made, *(code(mark) for mark in signatures(comparison))])
+    return "\n\n".join([*made, *(code(str(signature)) for signature in signatures(comparison))])
 
 
 def as_latex(comparison: Comparison) -> str:
     """A booktabs table for each pair of sides, notes and signatures as comments."""
     tables = []
     for first, second, contrasts in couples(comparison):
-        marks = dict.fromkeys(mark for contrast in contrasts for mark in contrast.signatures)
+        marks = dict.fromkeys(str(mark) for contrast in contrasts for mark in contrast.signatures)
         about = [f"{side.label} = {side.name}" for side in (first, second)]
         said = [*about, *notes(comparison), *(f"warning: {text}" for text in warnings(comparison)), *marks]
         tables.append(latex_table(head(first.label, second.label), map(line, contrasts), ALIGN, said))
@@ -129,10 +130,10 @@ def show(comparison: Comparison, console: Console) -> None:
         console.print(Text(note, style="dim"))
     for warning in warnings(comparison):
         console.print(Text(f"warning: {warning}", style="yellow"))
-    console.print(Text(common_signature(signatures(comparison)), style="dim"), soft_wrap=True)
+    print_signature(common_signature(signatures(comparison)), console)
 
 
-def signatures(comparison: Comparison) -> list[str]:
+def signatures(comparison: Comparison) -> list[Signature]:
     """Of all results that were compared."""
     return list(dict.fromkeys(mark for contrast in comparison.contrasts for mark in contrast.signatures))
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from wug.show import charts
 from wug.show.markup import latex_table, markdown_table
 from wug.show.table import delimited, finite
-from wug.show.terminal import common_signature
+from wug.show.terminal import common_signature, print_signature
 
 if TYPE_CHECKING:
     import altair
@@ -38,7 +38,8 @@ def rows(curves: Curves) -> list[tuple[Any, ...]]:
 
 def as_json(curves: Curves) -> str:
     """An object with the curves and the signatures of the runs."""
-    return json.dumps(finite(asdict(curves)), ensure_ascii=False, indent=2, allow_nan=False)
+    fields = {**asdict(curves), "signatures": [str(signature) for signature in curves.signatures]}
+    return json.dumps(finite(fields), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def lines(curves: Curves) -> list[tuple[str, ...]]:
@@ -58,7 +59,7 @@ FORMATS: Mapping[str, Callable[[Curves], str]] = {
     "csv": lambda curves: delimited(COLUMNS, rows(curves), ","),
     "tsv": lambda curves: delimited(COLUMNS, rows(curves), "\t"),
     "md": lambda curves: markdown_table(HEAD, lines(curves), "lllrrcrr"),
-    "latex": lambda curves: latex_table(HEAD, lines(curves), "lllrrcrr", curves.signatures),
+    "latex": lambda curves: latex_table(HEAD, lines(curves), "lllrrcrr", map(str, curves.signatures)),
 }
 
 
@@ -76,7 +77,7 @@ def show(curves: Curves, console: Console) -> None:
     console.print(Text("Intervals are 95 %; ± is one standard deviation between runs.", style="dim"))
     for warning in curves.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
-    console.print(Text(common_signature(curves.signatures), style="dim"), soft_wrap=True)
+    print_signature(common_signature(curves.signatures), console)
 
 
 def chart(curves: Curves) -> altair.VConcatChart:

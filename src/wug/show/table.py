@@ -24,7 +24,7 @@ def as_json(results: Sequence[Result]) -> str:
             "kind": result.kind,
             "model": result.model,
             "status": result.status,
-            "signature": result.signature,
+            "signature": str(result.signature),
             "n": result.n,
             "estimates": [asdict(estimate) for estimate in result.estimates],
             "warnings": list(result.warnings),
@@ -48,7 +48,7 @@ def finite(data: Any) -> Any:
 def estimate_rows(results: Sequence[Result]) -> list[tuple[Any, ...]]:
     """One row for each estimate, in the order of COLUMNS."""
     return [
-        (r.suite, r.kind, r.model, e.check, e.group, e.value, e.n, e.low, e.high, e.method, r.signature)
+        (r.suite, r.kind, r.model, e.check, e.group, e.value, e.n, e.low, e.high, e.method, str(r.signature))
         for r in results
         for e in r.estimates
     ]
@@ -155,7 +155,7 @@ def as_markdown(results: Sequence[Result]) -> str:
         for result in results
         for e in result.estimates
     ]
-    return "\n".join([markdown_table(head, lines, "llllrcr"), "", *(code(result.signature) for result in results)])
+    return "\n".join([markdown_table(head, lines, "llllrcr"), "", *(code(str(result.signature)) for result in results)])
 
 
 def as_latex(results: Sequence[Result]) -> str:
@@ -172,7 +172,7 @@ def as_latex(results: Sequence[Result]) -> str:
         ]
         for result in results
     ]
-    return latex_blocks(head, blocks, "l" * (len(head) - 3) + "rcr", [result.signature for result in results])
+    return latex_blocks(head, blocks, "l" * (len(head) - 3) + "rcr", [str(result.signature) for result in results])
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Result]], str]] = {

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from wug.show.markup import visible
 from wug.show.table import interval_text, value_text
-from wug.types import Estimate, Result
+from wug.types import Estimate, Result, Signature
 
 MANY = 4
 """With this many results or more they share one table."""
@@ -37,7 +37,7 @@ def show(results: Sequence[Result], console: Console) -> None:
     if len(results) < MANY:
         for result in results:
             console.print(block(result))
-            _print_signature(result.signature, console)
+            print_signature(result.signature, console)
         return
     console.print(overview(results))
     by_circuit = circuits(results)
@@ -52,7 +52,7 @@ def show(results: Sequence[Result], console: Console) -> None:
         for result in warned:
             for warning in result.warnings:
                 console.print(Text(f"  {result.suite}: {warning}", style="yellow"))
-    _print_signature(common_signature([result.signature for result in results]), console)
+    print_signature(common_signature([result.signature for result in results]), console)
 
 
 def block(result: Result) -> RenderableType:
@@ -155,17 +155,16 @@ def word_probabilities(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def common_signature(signatures: Sequence[str]) -> str:
+def common_signature(signatures: Sequence[Signature]) -> Signature:
     """The fields of all signatures, with … for those that differ or that some lack."""
-    split = [dict(field.split(":", 1) for field in mark.split("|")) for mark in signatures]
-    keys = dict.fromkeys(key for fields in split for key in fields)
-    values = {key: {fields.get(key, "…") for fields in split} for key in keys}
-    return "|".join(f"{key}:{found.pop() if len(found) == 1 else '…'}" for key, found in values.items())
+    keys = dict.fromkeys(key for signature in signatures for key, _ in signature.fields)
+    values = {key: {signature.get(key) for signature in signatures} for key in keys}
+    return Signature(tuple((key, str(*found) if len(found) == 1 else "…") for key, found in values.items()))
 
 
-def _print_signature(signature: str, console: Console) -> None:
+def print_signature(signature: Signature, console: Console) -> None:
     """On one line, however long, so that it can be copied and searched for."""
-    console.print(Text(signature, style="dim"), soft_wrap=True)
+    console.print(Text(str(signature), style="dim"), soft_wrap=True)
 
 
 def _checks(result: Result) -> dict[str, dict[str, list[Estimate]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from wug.runs.browse import Filter
+from wug.rows import Filter
 from wug.web.families import Look
 from wug.web.shown import page_family
 from wug.web.site import address

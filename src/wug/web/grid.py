@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from wug.runs.browse import Kept
-from wug.runs.store import Run
+from wug.runs.shelf import Run, Summary
 from wug.show.families import Shown
 from wug.web.shown import headline
 from wug.web.site import address
@@ -131,12 +130,12 @@ class Chosen:
 
     runs: list[Run]
     columns: list[Column]
-    by_run: Mapping[int, Mapping[str, Kept]]
+    by_run: Mapping[int, Mapping[str, Summary]]
 
 
-def choose(runs: Sequence[Run], results: Sequence[Kept], wanted: Wanted) -> Chosen:
+def choose(runs: Sequence[Run], results: Sequence[Summary], wanted: Wanted) -> Chosen:
     """The runs that are wanted in their order, and the suites that they have."""
-    by_run: dict[int, dict[str, Kept]] = {}
+    by_run: dict[int, dict[str, Summary]] = {}
     for kept in results:
         by_run.setdefault(kept.run, {})[kept.suite] = kept
     columns = _columns(results, wanted)
@@ -147,7 +146,7 @@ def choose(runs: Sequence[Run], results: Sequence[Kept], wanted: Wanted) -> Chos
     return Chosen(_ordered(fitting, by_run, wanted), columns, by_run)
 
 
-def grid(runs: Sequence[Run], results: Sequence[Kept], wanted: Wanted) -> Grid:
+def grid(runs: Sequence[Run], results: Sequence[Summary], wanted: Wanted) -> Grid:
     """The page of the grid that is wanted."""
     found = choose(runs, results, wanted)
     ordered, columns, by_run = found.runs, found.columns, found.by_run
@@ -170,7 +169,7 @@ def grid(runs: Sequence[Run], results: Sequence[Kept], wanted: Wanted) -> Grid:
     )
 
 
-def _columns(results: Sequence[Kept], wanted: Wanted) -> list[Column]:
+def _columns(results: Sequence[Summary], wanted: Wanted) -> list[Column]:
     """The suites, family by family and circuit by circuit, each as first met."""
     found: dict[str, Column] = {}
     for kept in results:
@@ -187,7 +186,7 @@ def _columns(results: Sequence[Kept], wanted: Wanted) -> list[Column]:
     return sorted(found.values(), key=lambda c: (kinds[c.kind], order[c.kind, c.circuit]))
 
 
-def _fits(run: Run, results: Mapping[str, Kept], names: set[str], wanted: Wanted) -> bool:
+def _fits(run: Run, results: Mapping[str, Summary], names: set[str], wanted: Wanted) -> bool:
     if wanted.status and run.status != wanted.status:
         return False
     if (wanted.kind or wanted.suite) and not names & results.keys():
@@ -197,7 +196,7 @@ def _fits(run: Run, results: Mapping[str, Kept], names: set[str], wanted: Wanted
     return not text or any(text in str(one).lower() for one in said)
 
 
-def _ordered(runs: Sequence[Run], by_run: Mapping[int, Mapping[str, Kept]], wanted: Wanted) -> list[Run]:
+def _ordered(runs: Sequence[Run], by_run: Mapping[int, Mapping[str, Summary]], wanted: Wanted) -> list[Run]:
     column = wanted.sort.removeprefix("-")
     falls = wanted.sort.startswith("-")
     if column.startswith("suite:"):
@@ -218,18 +217,18 @@ def _ordered(runs: Sequence[Run], by_run: Mapping[int, Mapping[str, Kept]], want
     return sorted(runs, key=keys[column], reverse=falls)
 
 
-def _value(kept: Kept | None) -> float | None:
+def _value(kept: Summary | None) -> float | None:
     found = None if kept is None else headline(kept)
     return None if found is None else found.value
 
 
-def _line(run: Run, results: Mapping[str, Kept], columns: Sequence[Column]) -> Line:
+def _line(run: Run, results: Mapping[str, Summary], columns: Sequence[Column]) -> Line:
     cells = tuple(_cell(results.get(column.suite)) for column in columns)
     ids = [str(cell.result) if cell else "" for cell in cells]
     return Line(run, cells, _mark([run.status, str(run.finished), str(run.suites), *ids]))
 
 
-def _cell(kept: Kept | None) -> Cell | None:
+def _cell(kept: Summary | None) -> Cell | None:
     return None if kept is None else Cell(kept.id, kept.status, kept.fault, headline(kept))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wug.runs.browse import Kept
+from wug.runs.shelf import Summary
 from wug.show import charts
 from wug.show.families import Figure, Shown
 from wug.show.families._grouped import best_first, in_order, point
@@ -42,7 +42,7 @@ def by_group(number: int, result: Result) -> Iterator[Grouped]:
         yield Grouped(number, result.suite, field, tuple(best_first(in_order(rows))))
 
 
-def suites_figure(results: Sequence[tuple[Kept, Shown | None]]) -> Figure | None:
+def suites_figure(results: Sequence[tuple[Summary, Shown | None]]) -> Figure | None:
     """The headline of every suite that is a share, circuit by circuit; None where there is one alone."""
     shares = [(kept, shown) for kept, shown in results if shown is not None and shown.share][:SUITES]
     if len(shares) < 2:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from wug.errors import StoreError
-from wug.runs.browse import Filter, Shelf
+from wug.rows import Filter
+from wug.runs.shelf import Shelf
 from wug.show import _vega
 from wug.show.families import Place, overall, syntaxgym
 from wug.show.families.syntaxgym._regions import conditions
@@ -22,7 +23,7 @@ def outlook(shelf: Shelf, run: int) -> dict[str, Any]:
     if kept is None:
         raise StoreError(f"run {run} has no result of a suite")
     bare, _ = shelf.result(kept.id)
-    result = replace(bare, outcomes=tuple(placed.outcome for placed in shelf.outcomes(kept.id, Filter())))
+    result = replace(bare, outcomes=tuple(placed.outcome for placed in shelf.rows(kept.id).each(Filter())))
     section = syntaxgym.section(result, Place(id="regions", room=0, export=""))
     figure = section.values["figure"]
     try:
@@ -34,7 +35,7 @@ def outlook(shelf: Shelf, run: int) -> dict[str, Any]:
         "result": kept.id,
         "suite": result.suite,
         "model": result.model,
-        "signature": result.signature,
+        "signature": str(result.signature),
         "warnings": list(result.warnings),
         "checks": [
             {

@@ -6,9 +6,9 @@ import functools
 from types import ModuleType
 
 from wug import registry
-from wug.runs.browse import Kept
+from wug.runs.shelf import Summary
 from wug.show.families import Shown, _generic, overall, shown
-from wug.types import Estimate, Result
+from wug.types import Estimate, Result, Signature
 
 
 @functools.cache
@@ -24,10 +24,10 @@ def page_family(kind: str) -> ModuleType:
     return registry.find("web.families", kind if kind in known else "other")
 
 
-def headline(kept: Kept) -> Shown | None:
+def headline(kept: Summary) -> Shown | None:
     """What stands for a result in the grid; None where it has no estimate."""
-    result = Result(kept.suite, kept.kind, kept.model, kept.status, "", kept.n, kept.estimates, checks=kept.checks)
-    return headline_of(result)
+    about = (kept.suite, kept.kind, kept.model, kept.status, Signature(), kept.n)
+    return headline_of(Result(*about, kept.estimates, checks=kept.checks))
 
 
 def headline_of(result: Result) -> Shown | None:

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse
 
 from wug import registry
 from wug.errors import InputError
-from wug.runs.browse import Shelf
+from wug.runs.shelf import Shelf
 from wug.runs.store import Store
 from wug.web import rendering
 

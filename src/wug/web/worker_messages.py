@@ -10,8 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from wug.errors import ModelError
 from wug.runs.cache import Cache
-from wug.runs.evaluate import ask_through
-from wug.runs.keeping import run_kept
+from wug.runs.evaluate import ask_through, record
 from wug.runs.store import Store
 from wug.types import Request, Scored, Suite
 
@@ -78,12 +77,12 @@ class RunSuites:
         """The number of the run, or an error where a suite of it failed."""
         with closing(Store(self.store)) as store, ExitStack() as stack:
             cache = None if self.cache is None else stack.enter_context(closing(Cache(self.cache)))
-            kept = run_kept(self.suites, model, command=self.command, store=store, cache=cache, tell=tell)
-        failed = [result for result in kept.results if result.status == "failed"]
+            found = record(self.suites, model, command=self.command, store=store, cache=cache, tell=tell)
+        failed = [result for result in found.results if result.status == "failed"]
         if failed:
             raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))
-        assert kept.number is not None
-        return kept.number
+        assert found.number is not None
+        return found.number
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def require_answerable(suites: Sequence[Suite], kind: str) -> None:
 
 def judge_after(lesson: Lesson, suites: Sequence[Suite], training: Training, device: str) -> Judge:
     """Tests the model as it is after an epoch, and keeps what it found as a run; gives the mean result."""
-    from wug.runs.keeping import run_kept
+    from wug.runs.evaluate import record
     from wug.runs.opening import open_model
     from wug.runs.store import Store
 
@@ -46,7 +46,7 @@ def judge_after(lesson: Lesson, suites: Sequence[Suite], training: Training, dev
         aside = folder / "epochs" / f"{folder.resolve().name}-epoch{epoch}"
         lesson.save(aside, training.dtype)
         model = open_model(str(aside), {"device": device})
-        kept = run_kept(suites, model, command=common.command_line(), store=store)
+        kept = record(suites, model, command=common.command_line(), store=store)
         if not training.keep_epochs:
             _drop(aside)
         found = [(result.suite, value) for result in kept.results if (value := _headline(result)) is not None]

@@ -70,8 +70,6 @@ def _train_tokens(
     bfloat16 = training.precision_on(device) == "bfloat16"
     made = lesson(tokenizer, shape, rows=rows, device=device, bfloat16=bfloat16)
     train(made, training, device, material, corpus.about)
-        lesson(tokenizer, shape, rows=rows, device=device, bfloat16=bfloat16), training, device, material, corpus.about
-    )
 
 
 def lstm(training: Training) -> None:

@@ -103,7 +103,7 @@ def evaluated_json(result: Result) -> dict[str, Any]:
             "tags": result.meta["tags"],
             **about,
             "model": result.model,
-            "signature": result.signature,
+            "signature": str(result.signature),
         },
         "region_meta": dict(result.meta["regions"]),
         "predictions": [{"type": "formula", "formula": formula["source"]} for formula in result.meta["formulas"]],

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wug.runs.browse import Placed, Shelf
-from wug.runs.store import Run
+from wug.runs.shelf import Run
 from wug.show.families import Place
 from wug.types import Outcome, Result
 

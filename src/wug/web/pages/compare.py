@@ -13,9 +13,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError
-from wug.runs.browse import Kept
 from wug.runs.compare import Choice, Comparison, compare
 from wug.runs.learning import learning_curves
+from wug.runs.shelf import Summary
 from wug.runs.store import Store
 from wug.show import charts
 from wug.show.comparison import FORMATS
@@ -41,7 +41,7 @@ COLUMNS = ("run", "model", "status", "check", "value", "low", "high", "n", "resu
 class Standing:
     """A model on a suite."""
 
-    kept: Kept
+    kept: Summary
     shown: Shown
 
 

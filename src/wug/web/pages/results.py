@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import StoreError
 from wug.show.families import Figure
-from wug.types import Result
+from wug.types import Result, Signature
 from wug.web import drawing
 from wug.web.families import Look
 from wug.web.grouping import by_group, suites_figure
@@ -152,7 +152,7 @@ def _result(site: Site, number: int) -> Result:
     try:
         return site.shelf.result(number)[0]
     except StoreError:
-        return Result("", "", "", "failed", "", 0, ())
+        return Result("", "", "", "failed", Signature(), 0, ())
 
 
 def _details(site: Site, results: list[int]) -> dict[int, dict[str, Any]]:

@@ -9,8 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.runs.browse import Kept
-from wug.runs.store import Run
+from wug.runs.shelf import Run, Summary
 from wug.web.grid import Grid, Wanted, choose, grid
 from wug.web.shown import headline
 from wug.web.site import Site
@@ -54,7 +53,7 @@ def _rows(site: Site, wanted: Wanted) -> Iterator[dict[str, Any]]:
                 yield _row(run, own[column.suite])
 
 
-def _row(run: Run, kept: Kept) -> dict[str, Any]:
+def _row(run: Run, kept: Summary) -> dict[str, Any]:
     shown = headline(kept)
     method = next((e.method for e in kept.estimates if shown and e.check == shown.check), None)
     value = {"check": shown.check, "value": shown.value, "low": shown.low, "high": shown.high} if shown else {}

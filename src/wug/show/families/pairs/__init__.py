@@ -38,7 +38,7 @@ def section(result: Result, place: Place) -> Section:
 
 def _scale(result: Result) -> str:
     """What the scores of a pair are, as the signature says it."""
-    fields = dict(part.partition(":")[::2] for part in result.signature.split("|"))
+    fields = dict(result.signature.fields)
     if "slor" in fields:
         return "SLOR"
     per = fields.get("normalise", "none")

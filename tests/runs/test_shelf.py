@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from wug.errors import StoreError
-from wug.runs.browse import Filter, Shelf
-from wug.runs.store import VERSION, Store
+from wug.errors import InputError, StoreError
+from wug.rows import Filter
+from wug.runs.schema import VERSION
+from wug.runs.shelf import Shelf
+from wug.runs.store import Store
 from wug.types import Estimate, Outcome, Result
 
 FIRST_VERSION = """
@@ -68,7 +70,7 @@ def shelf(store: Store) -> Shelf:
 
 
 def places(shelf: Shelf, wanted: Filter) -> list[str]:
-    return [placed.outcome.item for placed in shelf.outcomes(1, wanted)]
+    return [placed.outcome.item for placed in shelf.rows(1).each(wanted)]
 
 
 def test_an_overview_has_the_estimates_over_all_items_alone(shelf: Shelf) -> None:
@@ -96,44 +98,45 @@ def test_a_percent_sign_is_a_plain_character(shelf: Shelf) -> None:
 
 
 def test_an_unknown_value_is_refused(shelf: Shelf) -> None:
-    with pytest.raises(StoreError, match="no value to look for"):
-        shelf.count(1, Filter(value="maybe"))
+    with pytest.raises(InputError, match="no value to look for"):
+        shelf.rows(1).count(Filter(value="maybe"))
 
 
 def test_pages_go_forth_and_back_over_the_same_rows(shelf: Shelf) -> None:
     wanted = Filter("a")
-    first = shelf.page(1, wanted, size=4)
+    first = shelf.rows(1).page(wanted, size=4)
     assert first.before is None
     assert first.after is not None
-    second = shelf.page(1, wanted, after=first.after, size=4)
+    second = shelf.rows(1).page(wanted, after=first.after, size=4)
     assert [p.outcome.item for p in second.rows] == ["4", "5", "6", "7"]
     assert second.after is not None
-    last = shelf.page(1, wanted, after=second.after, size=4)
+    last = shelf.rows(1).page(wanted, after=second.after, size=4)
     assert ([p.outcome.item for p in last.rows], last.after) == (["8", "9"], None)
     assert second.before is not None
-    back = shelf.page(1, wanted, before=second.before, size=4)
+    back = shelf.rows(1).page(wanted, before=second.before, size=4)
     assert (back.rows, back.before) == (first.rows, None)
 
 
 def test_all_outcomes_of_an_item_are_found_beside_one(shelf: Shelf) -> None:
-    page = shelf.page(1, Filter("a"), after=5, size=1)
-    (every,) = shelf.same_item(1, page.rows)
+    page = shelf.rows(1).page(Filter("a"), after=5, size=1)
+    every = shelf.rows(1).same_item(page.rows[0])
     assert [(p.outcome.item, p.outcome.check) for p in every] == [("3", "a"), ("3", "b")]
 
 
 def test_a_sketch_has_the_parts_asked_for_alone(shelf: Shelf) -> None:
-    first = next(shelf.sketches(1, "a", "deep", "missing"))
-    assert first.detail == {"deep": [0]}
+    first = next(shelf.rows(1).each(Filter("a"), keys=("deep", "missing")))
+    assert first.outcome.detail == {"deep": [0]}
 
 
 def test_checks_are_found_step_by_step(shelf: Shelf) -> None:
-    assert shelf.checks(1) == ["a", "b"]
+    assert shelf.rows(1).checks() == ["a", "b"]
 
 
 def test_the_index_serves_a_page_of_failing_items(store: Store, shelf: Shelf) -> None:
     asked: list[str] = []
+    rows = shelf.rows(1)
     shelf._connection().set_trace_callback(asked.append)
-    shelf.page(1, Filter(check="a", value="false"), after=5)
+    rows.page(Filter(check="a", value="false"), after=5)
     with sqlite3.connect(store.path) as db:
         plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
     assert "outcomes_by_check" in plan[0][3]
@@ -158,7 +161,7 @@ def test_a_run_whose_process_was_killed_is_told_as_interrupted(store: Store, she
 
 def test_a_look_cannot_write(shelf: Shelf) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
-        shelf._all("DELETE FROM runs")
+        shelf.one("DELETE FROM runs")
 
 
 def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
         db.execute("INSERT INTO results VALUES (2, 1, 't', 'pairs', 'complete', 'sig', 2, '{', '[]', '{}', '{}')")
         db.execute("INSERT INTO outcomes VALUES (1, 0, '1', 'a', 1.0, 1, '{}', '{}')")
     store = Store(path)
-    assert [p.outcome for p in Shelf(path).outcomes(1, Filter())] == [Outcome("1", "a", True)]
+    assert [p.outcome for p in Shelf(path).rows(1).each(Filter())] == [Outcome("1", "a", True)]
     with sqlite3.connect(path) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
         assert db.execute("SELECT name FROM sqlite_master WHERE name = 'outcomes_by_check'").fetchone()

@@ -1,0 +1,456 @@
+"""The run store as it is read: runs, their results, the outcomes of a result.
+
+Every thread has a connection of its own that can only read, so a look never stands in a writer's way. The file may be
+deleted, replaced or damaged at any moment: each look says so, and a file that is put in its place is read instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import socket
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from wug.errors import StoreError
+from wug.rows import Filter, Page, Placed, Rows
+from wug.runs.schema import VERSION, require_columns
+from wug.runs.seals import damaged, damaged_run, require_sound, run_seal, sound_outcomes, summary_seal
+from wug.runs.sqlite import FAULTS, Connection, why
+from wug.runs.stored_rows import StoredRows, mentions_text, read_row
+from wug.types import Check, Estimate, Outcome, Result, Signature, Status
+
+CHECKED = 200_000
+"""Outcomes of a result that are all checked before any is shown, a second's work; of more, those that are shown."""
+RUNS = "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites FROM runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One model's go at some suites."""
+
+    id: int
+    status: Status
+    model: str
+    command: str
+    started: str
+    finished: str | None
+    suites: int
+    """Results kept so far."""
+    specification: str | None = None
+    """The model as the user named it, `kind:name@revision`; None where that is not known."""
+    revision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What an overview shows of a result."""
+
+    id: int
+    run: int
+    model: str
+    suite: str
+    kind: str
+    status: Status
+    n: int
+    text: str
+    """The rest as the store has it; it is read when it is asked for, since a page shows few of many."""
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Those over all items."""
+        return _read_summary(self.text).estimates
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What they are; nothing of results that were kept before checks were."""
+        return _read_summary(self.text).checks
+
+    @property
+    def circuit(self) -> str:
+        """The test circuit; empty where it has none."""
+        return _read_summary(self.text).circuit
+
+    @property
+    def fault(self) -> str:
+        """Why its row cannot be read; empty where it can."""
+        return _read_summary(self.text).fault
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A result without its outcomes, and where it stands in the store."""
+
+    id: int
+    run: int
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The runs of a store, to look at."""
+
+    path: Path
+    _checked: set[tuple[tuple[int, int], int]] = field(default_factory=set, init=False, compare=False, repr=False)
+    """Results, by their file, whose outcomes were seen to be as they were written."""
+    _thread: threading.local = field(default_factory=threading.local, init=False, compare=False, repr=False)
+
+    def state(self) -> tuple[str, bool]:
+        """A word that changes with anything that a page shows of the runs, and whether a run goes on."""
+        row = self.one(
+            "SELECT (SELECT count(*) FROM runs) AS runs, (SELECT max(id) FROM results) AS newest,"
+            " (SELECT max(finished) FROM runs) AS finished"
+        )
+        running = self.each("SELECT host, pid FROM runs WHERE status = 'running'")
+        going = sum(_goes_on(run) for run in running)
+        parts = [*(str(row[name] or 0) for name in ("runs", "newest", "finished")), str(going)]
+        return "-".join(parts).replace(":", "").replace("+", ""), going > 0
+
+    def runs(self) -> list[Run]:
+        """All runs, the latest first."""
+        return [_run_of(row) for row in self.each(f"{RUNS} ORDER BY id DESC")]
+
+    def run(self, number: int) -> Run:
+        """One run, or an error that says which there are."""
+        row = self.one(f"{RUNS} WHERE id = ?", number)
+        if row is None:
+            newest = self.one("SELECT max(id) AS id FROM runs")["id"]
+            known = "there is none yet: wug run SUITE --model MODEL" if newest is None else f"the latest is {newest}"
+            raise StoreError(f"no run {number} in {self.path}; {known}")
+        if row["seal"] != run_seal(row):
+            raise damaged_run(number, "the checksum of its row does not fit")
+        return _run_of(row)
+
+    def overview(self, runs: Sequence[int] | None = None) -> list[Summary]:
+        """The results of these runs, or of all, each with its estimates over all items."""
+        where = "" if runs is None else f"WHERE results.run IN ({','.join('?' * len(runs))})"
+        rows = self.each(
+            "SELECT results.id, results.run, runs.model, suite, kind, results.status, n, summary, summary_seal"
+            f" FROM results JOIN runs ON runs.id = results.run {where} ORDER BY results.id",
+            *(runs or ()),
+        )
+        return [_summary_of(row) for row in rows]
+
+    def stored(self, run: int, *, outcomes: bool = False) -> list[StoredResult]:
+        """The results of a run in the order in which they were made, with their outcomes or without them.
+
+        They are refused where one of them is not as it was written, or is not there.
+        """
+        model = self.run(run).model
+        rows = list(self.each("SELECT * FROM results WHERE run = ? ORDER BY id", run))
+        for row in rows:
+            require_sound(row)
+        kept = self.one("SELECT kept FROM runs WHERE id = ?", run)["kept"]
+        if kept is not None and kept != len(rows):
+            raise damaged_run(run, f"{len(rows)} of its {kept} results are there")
+        return [
+            StoredResult(row["id"], run, _result_of(row, model, map(read_row, self._rows(row)) if outcomes else ()))
+            for row in rows
+        ]
+
+    def result(self, number: int) -> tuple[Result, Run]:
+        """A result without its outcomes, and its run."""
+        row = self._sound(number)
+        run = self.run(row["run"])
+        return _result_of(row, run.model), run
+
+    def rows(self, result: int) -> Rows:
+        """The outcomes of a result."""
+        row = self._sound(result)
+        return StoredRows(self, result, checked=row["chain"] is None or row["outcomes"] <= CHECKED)
+
+    def every(self, result: int) -> Iterator[Placed]:
+        """All outcomes of a result in their order; however many they are, an error follows where one is missing."""
+        return map(read_row, self._rows(self._row(result)))
+
+    def otherwise(self, result: int, option: str) -> dict[str, int]:
+        """Of a result and those that differ from it in one option alone, the latest for each value of the option."""
+        row = self._row(result)
+        signature = _signature_of(row)
+        rows = self.each(
+            "SELECT * FROM results WHERE suite = ? AND kind = ? AND status = 'complete' ORDER BY id",
+            *(row["suite"], row["kind"]),
+        )
+        found: dict[str, int] = {}
+        for other in rows:
+            theirs = _signature_of(other)
+            if dict(theirs.without(option).fields) == dict(signature.without(option).fields):
+                found[theirs.get(option) or "no"] = other["id"]
+        return {**found, signature.get(option) or "no": result}
+
+    def head(self, result: int) -> dict[str, Any]:
+        """The signature and the warnings of a result."""
+        row = self._row(result)
+        try:
+            require_sound(row)
+            return {"signature": _signature_of(row), "warnings": [str(text) for text in json.loads(row["warnings"])]}
+        except (StoreError, ValueError, TypeError, RecursionError) as error:
+            return {"signature": str(row["signature"]), "warnings": [str(error)]}
+
+    # What pages asked before results had rows; each goes with the last page that asks it.
+
+    def outcomes(self, result: int, wanted: Filter, *, most: int | None = None) -> Iterator[Placed]:
+        """`Rows.each`."""
+        return self.rows(result).each(wanted, most=most)
+
+    def any_outcome(self, result: int) -> bool:
+        """Whether a result has outcomes."""
+        return bool(self.checks(result))
+
+    def checks(self, result: int) -> list[str]:
+        """`Rows.checks`."""
+        return self.rows(result).checks()
+
+    def tally(self, result: int, check: str) -> dict[str, int]:
+        """`Rows.tally`."""
+        return self.rows(result).tally(check)
+
+    def count(self, result: int, wanted: Filter) -> int:
+        """`Rows.count`."""
+        return self.rows(result).count(wanted)
+
+    def page(self, result: int, wanted: Filter, *, after: int = -1, before: int | None = None, size: int = 50) -> Page:
+        """`Rows.page`."""
+        return self.rows(result).page(wanted, after=None if after < 0 else after, before=before, size=size)
+
+    def place(self, result: int, place: int) -> Placed:
+        """`Rows.at`."""
+        return self.rows(result).at(place)
+
+    def item(self, result: int, item: str) -> list[Placed]:
+        """`Rows.same_item`, by the item's name."""
+        return list(self.rows(result).same_item(Placed(0, Outcome(item, "", None))))
+
+    def same_item(self, result: int, rows: Sequence[Placed]) -> list[tuple[Placed, ...]]:
+        """`Rows.same_item`, for each of some outcomes."""
+        found = self.rows(result)
+        return [found.same_item(row) for row in rows]
+
+    def groups(self, result: int, check: str, field: str) -> list[Mapping[str, str]]:
+        """`Rows.groups`."""
+        return self.rows(result).groups(check, field)
+
+    def sampled_groups(self, result: int) -> list[Mapping[str, str]]:
+        """Nothing: `groups` is quick."""
+        return []
+
+    def sketches(self, result: int, check: str, *keys: str) -> Iterator[Outcome]:
+        """`Rows.each` with parts of the detail."""
+        return (row.outcome for row in self.rows(result).each(Filter(check), keys=keys))
+
+    def numbers(self, result: int, check: str, *keys: str) -> Iterator[tuple[Any, ...]]:
+        """The values of `Rows.each`, with parts of the detail."""
+        for outcome in self.sketches(result, check, *keys):
+            yield (outcome.value, *(outcome.detail.get(key) for key in keys))
+
+    def identity(self) -> tuple[int, int]:
+        """What tells the file from another that is put in its place; StoreError where there is none."""
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            raise StoreError(
+                f"the run store {self.path} is gone ({error.strerror}): it was deleted or moved. Put it back, or start "
+                "wug view again"
+            ) from None
+        return found.st_dev, found.st_ino
+
+    def damage(self) -> str:
+        """What is wrong with the file as a database; empty where nothing is."""
+        try:
+            (found,) = self.one("PRAGMA quick_check(1)")
+        except StoreError as error:
+            return str(error)
+        return "" if found == "ok" else f"the run store {self.path} is damaged: {found}"
+
+    def one(self, sql: str, *values: Any) -> Any:
+        """The first row that a question to the store gives; None where it gives none."""
+        return next(self.each(sql, *values), None)
+
+    def each(self, sql: str, *values: Any) -> Iterator[Any]:
+        """Rows as they come; a fault may show at any of them."""
+        try:
+            found = self._connection().execute(sql, values)
+            while (row := found.fetchone()) is not None:
+                yield row
+        except (*FAULTS, OverflowError) as error:
+            raise StoreError(f"the run store {self.path} cannot be read: {why(error)}") from None
+
+    def _row(self, result: int) -> Any:
+        row = self.one("SELECT * FROM results WHERE id = ?", result)
+        if row is None:
+            raise StoreError(
+                f"no result {result} in {self.path}. A run that is taken up again makes its results anew: look for it "
+                "among all runs"
+            )
+        return row
+
+    def _rows(self, result: Any) -> Iterator[Any]:
+        """The rows of a result's outcomes, all of them and in order."""
+        rows = self.each("SELECT * FROM outcomes WHERE result = ? ORDER BY place", result["id"])
+        return sound_outcomes(result, rows)
+
+    def _sound(self, result: int) -> Any:
+        """The row of a result that is not damaged; its outcomes are gone through once, unless there are very many."""
+        row = self._row(result)
+        require_sound(row)
+        known = (self.identity(), result)
+        if known in self._checked or row["outcomes"] > CHECKED:
+            return row
+        found = Counter((outcome["measure"], outcome["value"]) for outcome in self._rows(row))
+        counted = self.each(
+            "SELECT measure, value, count(*) AS n FROM outcomes INDEXED BY outcomes_by_check WHERE result = ?"
+            " GROUP BY measure, value",
+            result,
+        )
+        if {(group["measure"], group["value"]): group["n"] for group in counted} != found:
+            raise StoreError(f"the run store {self.path} is damaged: an index does not fit its table")
+        self._checked.add(known)
+        return row
+
+    def _connection(self) -> sqlite3.Connection:
+        """The connection of this thread, to the file that is there now."""
+        identity = self.identity()
+        known: tuple[tuple[int, int], sqlite3.Connection] | None = getattr(self._thread, "db", None)
+        if known is not None and known[0] == identity:
+            return known[1]
+        if known is not None:
+            known[1].close()
+        made = self._opened()
+        self._thread.db = (identity, made)
+        return made
+
+    def _opened(self) -> sqlite3.Connection:
+        made = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10, factory=Connection)
+        try:
+            made.row_factory = sqlite3.Row
+            # A damaged letter is shown as such and hides nothing else.
+            made.text_factory = lambda data: data.decode("utf-8", "replace")
+            made.create_function("mentions", 4, mentions_text, deterministic=True)
+            made.execute("PRAGMA query_only=ON")
+            made.execute("PRAGMA cache_size=-1000")
+            (version,) = made.execute("PRAGMA user_version").fetchone()
+        except FAULTS:
+            made.close()
+            raise
+        if version != VERSION:
+            made.close()
+            raise StoreError(
+                f"{self.path} is no run store of this version of wug (it says {version}, not {VERSION}). Start wug "
+                "view again, or choose another store with --db"
+            )
+        require_columns(made)
+        return made
+
+
+def _result_of(row: Any, model: str, rows: Iterable[Placed] = ()) -> Result:
+    """A row of the store as a result, with these outcomes."""
+    try:
+        return Result(
+            suite=row["suite"],
+            kind=row["kind"],
+            model=model,
+            status=row["status"],
+            signature=_signature_of(row),
+            n=row["n"],
+            estimates=tuple(Estimate(**fields) for fields in json.loads(row["estimates"])),
+            warnings=tuple(json.loads(row["warnings"])),
+            outcomes=tuple(found.outcome for found in rows),
+            descriptions=json.loads(row["descriptions"]),
+            meta=json.loads(row["meta"]),
+            checks=tuple(Check(**fields) for fields in json.loads(row["checks"] or "[]")),
+        )
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged(row, str(error)) from None
+
+
+def _signature_of(row: Any) -> Signature:
+    try:
+        return Signature(tuple((str(key), str(value)) for key, value in json.loads(row["signature"])))
+    except (ValueError, TypeError, RecursionError):
+        return Signature((("", str(row["signature"])),))  # of a damaged row, which is refused elsewhere
+
+
+def _run_of(row: Any) -> Run:
+    """A run as it is; one whose process was killed while it was written is as good as interrupted.
+
+    Whatever a damaged row holds, it can be shown: what is no status counts as failed.
+    """
+    status: Status = row["status"] if row["status"] in get_args(Status) else "failed"
+    texts = {name: "" if row[name] is None else str(row[name]) for name in ("model", "command", "started")}
+    return Run(
+        id=row["id"],
+        status="interrupted" if status == "running" and not _goes_on(row) else status,
+        finished=None if row["finished"] is None else str(row["finished"]),
+        suites=row["suites"],
+        specification=row["specification"],
+        revision=row["revision"],
+        **texts,
+    )
+
+
+def _goes_on(row: Any) -> bool:
+    """Whether the process that writes a run is there; it may be this one."""
+    host, pid = row["host"], row["pid"]
+    if not isinstance(host, str) or not isinstance(pid, int) or not 0 < pid < 2**31:
+        return False
+    return pid == os.getpid() or alive(host, pid)
+
+
+def alive(host: str | None, pid: int | None) -> bool:
+    """Whether another process that writes a run still goes on; one on another machine counts as alive."""
+    if pid is None or host is None:
+        return False
+    if host != socket.gethostname():
+        return True
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """The estimates of a result over all items, and what goes with them."""
+
+    estimates: tuple[Estimate, ...] = ()
+    checks: tuple[Check, ...] = ()
+    circuit: str = ""
+    fault: str = ""
+
+
+def _summary_of(row: Any) -> Summary:
+    status: Status = row["status"] if row["status"] in get_args(Status) else "failed"
+    return Summary(
+        id=row["id"],
+        run=row["run"],
+        model=str(row["model"]),
+        suite=str(row["suite"]),
+        kind=str(row["kind"]),
+        status=status,
+        n=row["n"] if isinstance(row["n"], int) else 0,
+        text=row["summary"] if row["summary_seal"] == summary_seal(row) else "",
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_summary(text: str) -> _Whole:
+    if not text:
+        return _Whole(fault="its row is damaged (its checksum does not fit)")
+    try:
+        found = json.loads(text)
+        whole = tuple(Estimate(**fields) for fields in found["estimates"])
+        checks = tuple(Check(*fields) for fields in found.get("checks") or ())
+        return _Whole(whole, checks, str(found.get("circuit") or ""))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        return _Whole(fault=f"its row is damaged ({error})")

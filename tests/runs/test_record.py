@@ -1,0 +1,121 @@
+"""A run as it is recorded: who was asked, what is worked out once, how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wug.errors import InputError, ModelError
+from wug.models._spec import ModelSpec
+from wug.runs.evaluate import record
+from wug.runs.opening import Opened
+from wug.runs.store import Store
+from wug.types import Outcome, Request, Scored, Suite
+
+
+@dataclass
+class Lengths:
+    """Scores a text by its length, in the order in which it is asked."""
+
+    id: str = "fake/lengths@1"
+    options: dict[str, str] = field(default_factory=lambda: {"path": "a|b:c"})
+    chunk: int = 10
+    ordered: bool = True
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
+
+
+@dataclass
+class Words:
+    """A suite that counts how often it is asked for its questions."""
+
+    name: str = "words"
+    fault: BaseException | None = None
+    asked: int = 0
+    kind: str = "pairs"
+    needs: str = "scorer"
+    checksum: str = "1f"
+    options: dict[str, str] = field(default_factory=dict)
+    checks: tuple[Any, ...] = ()
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return 1
+
+    def sample(self, items: int) -> Suite:
+        raise NotImplementedError
+
+    def requests(self) -> list[Request]:
+        self.asked += 1
+        return [Request("wug")]
+
+    def run(self, model: Any) -> Iterator[Outcome]:
+        if self.fault is not None:
+            raise self.fault
+        (answer,) = model.score([Request("wug")])
+        yield Outcome("1", "surprisal", answer.surprisal())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "wug.db")
+
+
+MODEL = Opened(Lengths(), ModelSpec("fake", "org/lengths", "step20", {"device": "cpu"}))
+
+
+def test_a_run_keeps_what_the_user_called_the_model(store: Store) -> None:
+    found = record([Words()], MODEL, command="wug run", store=store)
+    assert found.number == 1
+    run = store.run(1)
+    assert (run.specification, run.revision, run.status) == ("fake:org/lengths@step20", "step20", "complete")
+    assert record([Words()], Lengths(), command="wug run", store=store).number == 2
+    assert (store.run(2).specification, store.run(2).revision) == (None, None)
+
+
+def test_a_value_with_marks_of_the_signature_in_it_comes_back_from_the_store(store: Store) -> None:
+    record([Words()], MODEL, command="wug run", store=store)
+    (result,) = store.results(1)
+    assert result.signature.get("path") == "a|b:c"
+    assert result.signature.without("wug", "read").fields == (
+        ("suite", "words@1f"),
+        ("model", "fake/lengths@1"),
+        ("path", "a|b:c"),
+    )
+
+
+def test_questions_are_worked_out_once_a_run(store: Store) -> None:
+    suite = Words()
+    record([suite], MODEL, command="wug run", store=store)
+    assert suite.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        (InputError("a fault of the suite"), "failed"),
+        (KeyboardInterrupt(), "interrupted"),
+        (RuntimeError("a bug"), "failed"),
+    ],
+)
+def test_a_run_says_how_it_ended(store: Store, fault: BaseException, status: str) -> None:
+    suites = [Words("first"), Words("second", fault)]
+    if isinstance(fault, InputError):
+        results = record(suites, MODEL, command="wug run", store=store).results
+        assert [result.status for result in results] == ["complete", "failed"]
+    else:
+        with pytest.raises(type(fault)):
+            record(suites, MODEL, command="wug run", store=store)
+    assert store.run(1).status == status
+    assert store.results(1)[0].status == "complete"
+
+
+def test_a_model_that_cannot_answer_leaves_no_run(store: Store) -> None:
+    with pytest.raises(ModelError, match="suite words needs a model that can generate text"):
+        record([Words(needs="generator")], MODEL, command="wug run", store=store)
+    assert store.runs() == []
