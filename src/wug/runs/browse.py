@@ -287,6 +287,10 @@ class Shelf:
             detail = mapping(row["detail"])
             yield (row["value"], *(detail.get(key) for key in keys))
 
+    def rows(self, result: int) -> Any:
+        """The outcomes of a result."""
+        return _Rows(self, result)
+
     def identity(self) -> tuple[int, int]:
         """What tells the file from another that is put in its place; StoreError where there is none."""
         try:
@@ -352,3 +356,37 @@ class Shelf:
             )
         require_columns(made)
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """For the time being."""
+
+    shelf: Shelf
+    result: int
+
+    def checks(self) -> Any:
+        return self.shelf.checks(self.result)
+
+    def tally(self, check: str) -> Any:
+        return self.shelf.tally(self.result, check)
+
+    def count(self, wanted: Any) -> Any:
+        return self.shelf.count(self.result, wanted)
+
+    def each(self, wanted: Any, *, keys: Any = None, most: int | None = None) -> Any:
+        for row in self.shelf.outcomes(self.result, wanted, most=most):
+            detail = {k: v for k, v in row.outcome.detail.items() if keys is None or k in keys}
+            yield Placed(row.place, replace(row.outcome, detail=detail))
+
+    def page(self, wanted: Any, *, after: int | None = None, before: int | None = None, size: int = 50) -> Any:
+        return self.shelf.page(self.result, wanted, after=-1 if after is None else after, before=before, size=size)
+
+    def at(self, place: int) -> Any:
+        return self.shelf.place(self.result, place)
+
+    def same_item(self, row: Any) -> Any:
+        return self.shelf.same_item(self.result, [row])[0]
+
+    def groups(self, check: str, field: str) -> Any:
+        return self.shelf.groups(self.result, check, field)

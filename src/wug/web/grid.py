@@ -9,8 +9,8 @@ from itertools import groupby
 
 from wug.runs.browse import Kept
 from wug.runs.store import Run
-from wug.show.families import Shown
-from wug.web.shown import headline
+from wug.show.numbers import Shown
+from wug.web.looks import headline
 from wug.web.site import address
 
 ROWS, COLUMNS = 25, 24

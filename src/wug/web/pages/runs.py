@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from wug.runs.browse import Kept
 from wug.runs.store import Run
 from wug.web.grid import Grid, Wanted, choose, grid
-from wug.web.shown import headline
+from wug.web.looks import headline
 from wug.web.site import Site
 from wug.web.tables import table
 

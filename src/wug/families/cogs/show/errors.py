@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from wug.families.cogs.logical_form import ERRORS, RULES
+from wug.families.cogs.show.types import FIRST, Kind
+from wug.rows import Filter
 from wug.show import charts
-from wug.show.families import Figure, Place, percent
-from wug.show.families._grouped import dots
-from wug.show.families.cogs._types import Kind
+from wug.show.grouped import dots
+from wug.show.numbers import percent
+from wug.show.view import Cell, Column, Figure, Row, Table, share_shade
 from wug.stats import wilson
 from wug.types import Outcome
 
@@ -26,25 +28,6 @@ LABELS = {
 }
 """Kinds of error in short."""
 UNREADABLE = "unreadable"
-SHADES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """How many lines of a type have a kind of error; darker where it is a larger share of those that are wrong."""
-
-    count: int
-    shade: str
-    share: str
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorTable:
-    """Types by kinds of error."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, int, tuple[Cell, ...]], ...]
-    """Type, its wrong lines, a cell for each kind."""
 
 
 def label(error: str) -> str:
@@ -57,7 +40,7 @@ def errors_of(outcome: Outcome) -> list[str]:
     return [str(error) for error in outcome.detail.get("errors") or ()]
 
 
-def error_figure(judged: Sequence[Outcome], place: Place) -> Figure | None:
+def error_figure(judged: Sequence[Outcome]) -> Figure | None:
     """The share of the wrong lines that has each kind of error; None where no line says."""
     wrong = [found for outcome in judged if outcome.value is False and (found := errors_of(outcome))]
     if not wrong:
@@ -68,7 +51,7 @@ def error_figure(judged: Sequence[Outcome], place: Place) -> Figure | None:
         interval, n = wilson(counts[error], len(wrong)), len(wrong)
         points.append(charts.Point(label(error), counts[error] / n, interval.low, interval.high, counts[error]))
     figure = dots(
-        f"{place.id}-errors",
+        "errors",
         "What is wrong with the wrong lines",
         points,
         note=(
@@ -81,42 +64,56 @@ def error_figure(judged: Sequence[Outcome], place: Place) -> Figure | None:
     meant = {label(error): text for error, text in ERRORS.items()}
     rows = tuple((*row[:-1], row[-1], meant.get(row[0], "")) for row in figure.rows)
     columns = (*figure.columns[:-1], "lines", "which means")
-    return Figure(figure.id, figure.chart, figure.title, figure.note, columns, rows)
+    return replace(figure, columns=columns, rows=rows)
 
 
-def error_table(judged: Sequence[Outcome], types: Mapping[str, Kind]) -> ErrorTable | None:
+def error_table(judged: Sequence[Outcome], types: Mapping[str, Kind]) -> Table | None:
     """How many lines of each type have each kind of error; None where there is one type, or no line says."""
     sizes, wrong = Counter[str](), Counter[str]()
-    cells: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for outcome in judged:
         name = str(outcome.groups.get("type", ""))
         sizes[name] += 1
         wrong[name] += outcome.value is False
-        cells.setdefault(name, Counter()).update(dict.fromkeys(errors_of(outcome), 1))
-    there = _in_order(sum(cells.values(), Counter()))
-    names = [name for name in (*types, *(n for n in cells if n not in types)) if wrong[name]]
-    if not there or len(sizes) < 2:
+        counts.setdefault(name, Counter()).update(dict.fromkeys(errors_of(outcome), 1))
+    errors = _in_order(sum(counts.values(), Counter()))
+    names = [name for name in (*types, *(n for n in counts if n not in types)) if wrong[name]]
+    if not errors or len(sizes) < 2:
         return None
-    return ErrorTable(
-        columns=tuple(map(label, there)),
-        rows=tuple(
-            (name, wrong[name], tuple(_cell(cells[name][error], wrong[name]) for error in there)) for name in names
-        ),
+    columns = (Column("type"), *(Column(head, numeric=True) for head in ("wrong", *map(label, errors))))
+    rows = tuple(
+        Row(
+            (
+                Cell(name, about=Filter(FIRST, value="false", group=("type", name))),
+                Cell(f"{wrong[name]:,}"),
+                *(_cell(counts[name][error], wrong[name]) for error in errors),
+            )
+        )
+        for name in names
     )
+    note = (
+        "Lines with each kind of error; the stronger the colour, the larger their share of the wrong lines of the type."
+    )
+    return Table("types-by-error", "Errors type by type", columns, (("", rows),), note=note, style="heat")
 
 
-def broken_rules(judged: Sequence[Outcome]) -> list[tuple[str, str, int]]:
-    """The rules that predictions break, what each asks for, and by how many lines it is broken."""
+def broken_rules(judged: Sequence[Outcome]) -> Table | None:
+    """The rules that predictions break, what each asks for, and by how many lines it is broken; None where none is."""
     counts: Counter[str] = Counter()
     for outcome in judged:
         counts.update({str(rule).partition(":")[0] for rule in outcome.detail.get("violations") or ()})
+    if not counts:
+        return None
     readings = {UNREADABLE: "a form is built of predicates with arguments in brackets", **RULES}
-    return [(rule, readings.get(rule, ""), count) for rule, count in counts.most_common()]
+    rows = tuple(Row((Cell(rule, small=readings.get(rule, "")), Cell(f"{n:,}"))) for rule, n in counts.most_common())
+    title = "Rules of well-formedness that predictions break"
+    return Table("rules", title, (Column("rule"), Column("lines", numeric=True)), (("", rows),), folded=True)
 
 
 def _cell(count: int, wrong: int) -> Cell:
     share = count / wrong
-    return Cell(count, f"s{min(SHADES - 1, int(share * SHADES))}" if count else "", percent(share))
+    tip = f"{percent(share)} of the wrong lines" if count else ""
+    return Cell(f"{count:,}" if count else "·", shade=share_shade(share), tip=tip)
 
 
 def _in_order(counts: Counter[str]) -> list[str]:

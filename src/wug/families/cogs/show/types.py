@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wug.rows import Filter
 from wug.show import charts
-from wug.show.families import Figure, Place, Shown, plain, shown
-from wug.show.families._grouped import dots, intervals_are, point
+from wug.show.grouped import dots, intervals_are, point
+from wug.show.numbers import Shown, plain, shown
+from wug.show.view import Cell, Column, Figure, Row, Table
 from wug.types import Result
 
-SHARES = (
-    *("exact_match", "semantic_match", "order_invariant_match", "well_formed", "well_formed_strict"),
-    "recogs_exact_match",
-)
-COLUMNS = (*SHARES[:4], "terms_f1", "edit_distance")
-"""The checks of the table, those that there are."""
 FIRST = "exact_match"
+DRAWN = (FIRST, "semantic_match")
+"""The checks of the chart."""
+COLUMNS = (*DRAWN, "order_invariant_match", "well_formed", "terms_f1", "edit_distance")
+"""The checks of the table, those that there are."""
 OTHER = "other types"
 WHOLE = {"all": "all lines", "kind=lexical": "lexical types", "kind=structural": "structural types"}
 
@@ -39,26 +39,6 @@ class Kind:
         return ": ".join(part for part in (self.kind.capitalize(), self.section) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class TypeRow:
-    """A row of the table."""
-
-    name: str
-    title: str
-    n: int
-    first: Shown | None
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TypeTable:
-    """Every type under its heading, with what lexical and structural types come to."""
-
-    columns: tuple[str, ...]
-    whole: tuple[TypeRow, ...]
-    groups: tuple[tuple[str, tuple[TypeRow, ...]], ...]
-
-
 def kinds(result: Result) -> dict[str, Kind]:
     """The types that a result has values of: lexical ones, structural ones, each in the order of the paper; others."""
     sections = _mapping(result.meta.get("sections"))
@@ -71,8 +51,8 @@ def kinds(result: Result) -> dict[str, Kind]:
     return ordered | {name: Kind(name, "", OTHER if found else "", "") for name in there if name not in ordered}
 
 
-def type_table(result: Result, types: Mapping[str, Kind]) -> TypeTable | None:
-    """The table; None where there is one type alone."""
+def type_table(result: Result, types: Mapping[str, Kind]) -> Table | None:
+    """Every type under its heading, with what lexical and structural types come to; None where there is one alone."""
     cells: dict[str, dict[str, Shown]] = {}
     for e in result.estimates:
         if e.check in COLUMNS:
@@ -81,20 +61,23 @@ def type_table(result: Result, types: Mapping[str, Kind]) -> TypeTable | None:
     if len(types) < 2 or not columns:
         return None
     whole = {**WHOLE, "macro=types": "mean of the types"}
-    groups: dict[str, list[TypeRow]] = {}
+    groups: dict[str, list[Row]] = {}
     for name, kind in types.items():
-        row = cells.get(f"type={name}", {})
-        groups.setdefault(kind.heading, []).append(_row(name, kind.title, row, columns))
-    return TypeTable(
-        columns=tuple(map(plain, columns)),
-        whole=tuple(_row(name, "", cells[group], columns) for group, name in whole.items() if group in cells),
-        groups=tuple((heading, tuple(rows)) for heading, rows in groups.items()),
+        head = Cell(name, small=kind.title, about=Filter(FIRST, value="false", group=("type", name)))
+        groups.setdefault(kind.heading, []).append(_row(head, cells.get(f"type={name}", {}), columns))
+    first = tuple(_row(Cell(name), cells[group], columns) for group, name in whole.items() if group in cells)
+    heads = (
+        Column("type"),
+        Column("n", numeric=True),
+        *(Column(plain(c), numeric=c != columns[0]) for c in columns),
     )
+    rows = (("", first), *((heading, tuple(found)) for heading, found in groups.items()))
+    return Table("types", "Type by type", heads, rows, style="types")
 
 
-def type_figure(result: Result, types: Mapping[str, Kind], place: Place) -> Figure | None:
+def type_figure(result: Result, types: Mapping[str, Kind]) -> Figure | None:
     """Exact and semantic matches of every type, in the order of the paper."""
-    series = [check for check in SHARES[:2] if any(e.check == check for e in result.estimates)]
+    series = [check for check in DRAWN if any(e.check == check for e in result.estimates)]
     published = any(kind.kind for kind in types.values())
     places = {group: (name, "all types" if published else "") for group, name in WHOLE.items()}
     places |= {f"type={name}": (short(name), kind.section) for name, kind in types.items()}
@@ -110,7 +93,7 @@ def type_figure(result: Result, types: Mapping[str, Kind], place: Place) -> Figu
     note = intervals_are(result, FIRST)
     several = "match" if len(series) > 1 else ""
     return dots(
-        f"{place.id}-types",
+        "types",
         "Matches by type",
         points,
         note=f"{note} Types as Kim and Linzen (2020) group them." if published else note,
@@ -134,10 +117,11 @@ def _kind(name: str, given: Mapping[str, Any], sections: Mapping[str, Any]) -> K
     return Kind(name, str(given.get("title") or ""), section, str(given.get("kind") or ""))
 
 
-def _row(name: str, title: str, cells: Mapping[str, Shown], columns: Sequence[str]) -> TypeRow:
-    first = cells.get(columns[0])
-    rest = tuple(cells[check].text if check in cells else "–" for check in columns[1:])
-    return TypeRow(name, title, next(iter(cells.values())).n if cells else 0, first, rest)
+def _row(head: Cell, found: Mapping[str, Shown], columns: Sequence[str]) -> Row:
+    n = next(iter(found.values())).n if found else 0
+    first = Cell(shown=found[columns[0]]) if columns[0] in found else Cell("–")
+    rest = (Cell(found[check].text if check in found else "–") for check in columns[1:])
+    return Row((head, Cell(f"{n:,}"), first, *rest))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

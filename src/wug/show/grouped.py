@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from wug.show import charts
-from wug.show.families import Figure, Shown, percent, shown
+from wug.show.numbers import Shown, percent, shown
+from wug.show.view import Figure
 from wug.types import Result
 
 FEW = 10
@@ -80,7 +82,8 @@ def dots(
     more += f" The table has the first {TABLE:,}." if len(names) > TABLE else ""
     return Figure(
         id=id,
-        chart=charts.intervals(
+        draw=partial(
+            charts.intervals,
             [one for one in points if (one.group, one.row) in drawn],
             title=what,
             share=True,
@@ -115,7 +118,7 @@ def curve(
     few = f" Where there are fewer than {FEW}, the values are in the table alone." if len(drawn) < len(points) else ""
     return Figure(
         id=id,
-        chart=charts.curves(drawn, x=x, title=what, peak=peak),
+        draw=partial(charts.curves, drawn, x=x, title=what, peak=peak),
         title=title,
         note=f"{note}{few}".strip(),
         columns=(*(["of"] if several else []), x, what, "interval", "n"),

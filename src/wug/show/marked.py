@@ -25,6 +25,8 @@ class Piece:
     differs: bool = False
     value: str = ""
     """A number that belongs to it, as it is shown."""
+    shade: str = ""
+    """The shade that it stands in, where words are shaded by their surprisal."""
 
 
 Pieces = tuple[Piece, ...]
@@ -35,6 +37,11 @@ def marked(one: str, other: str) -> tuple[Pieces, Pieces]:
     ours, theirs = _cut(shortened(one)), _cut(shortened(other))
     differ, differ_there = differing([word for word, _ in ours], [word for word, _ in theirs])
     return _joined(ours, differ), _joined(theirs, differ_there)
+
+
+def unmarked(text: str) -> Pieces:
+    """A text with nothing marked."""
+    return (Piece(shortened(text)),) if text else ()
 
 
 def differing(one: Sequence[str], other: Sequence[str]) -> tuple[list[bool], list[bool]]:
