@@ -1,4 +1,4 @@
-"""The section about COGS: types as the paper groups them, kinds of error, forms side by side."""
+"""What there is to see of COGS: types as the paper groups them, kinds of error, forms side by side."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ import pytest
 from seen_page import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS
+from wug.families.cogs.show.errors import LABELS
+from wug.families.cogs.show.lines import TERMS
+from wug.families.cogs.show.types import short
+from wug.rows import InMemory
 from wug.runs.average import averages
 from wug.runs.evaluate import conclude
-from wug.show.families import Figure, Place, cogs
-from wug.show.families.cogs._errors import LABELS
-from wug.show.families.cogs._lines import TERMS
-from wug.show.families.cogs._types import short
 from wug.show.page import Report, render
+from wug.show.view import Figure, Item, Numbers, Part, Prose, Table
+from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.stats import estimates
 from wug.types import Result
 
-PLACE = Place("here", 200, "wug export 7 --to csv")
 BOY = "* boy ( x _ 1 ) ; want . agent ( x _ 2 , x _ 1 ) AND want . theme ( x _ 2 , x _ 4 ) AND cake ( x _ 4 )"
 GOLD = [
     ("The boy wanted a cake .", BOY, "subj_to_obj_common"),
@@ -73,9 +74,28 @@ def seen(page: str) -> Seen:
     return read(page)
 
 
+def parts(result: Result) -> list[Part]:
+    return list(made(parts_of(result, InMemory(result.outcomes))))
+
+
 def figure(result: Result, name: str) -> Figure:
-    found = cogs.section(result, PLACE).values[name]
-    assert isinstance(found, Figure)
+    [found] = [part for part in parts(result) if isinstance(part, Figure) and part.id == name]
+    return found
+
+
+def table(result: Result, name: str) -> Table:
+    [found] = [part for part in parts(result) if isinstance(part, Table) and part.id == name]
+    return found
+
+
+def wrong_lines(result: Result, room: int = 200) -> list[Batch]:
+    rows = InMemory(result.outcomes)
+    items = items_of(result, rows)
+    return batches(items, items.samples[0], rows, room)
+
+
+def terms(item: Item) -> Table:
+    [found] = [part for part in item.parts if isinstance(part, Table)]
     return found
 
 
@@ -85,7 +105,7 @@ def test_the_headline_is_exact_match(result: Result) -> None:
 
 
 def test_types_stand_lexical_first_under_their_sections_and_unknown_ones_last(result: Result) -> None:
-    domain = figure(result, "type_figure").chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    domain = figure(result, "types").chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert domain == [
         "all types\n",
         "all types\nall lines",
@@ -103,24 +123,31 @@ def test_types_stand_lexical_first_under_their_sections_and_unknown_ones_last(re
 
 
 def test_every_type_has_its_exact_and_its_semantic_matches(result: Result) -> None:
-    rows = figure(result, "type_figure").rows
+    rows = figure(result, "types").rows
     found = {row[2]: row[3] for row in rows if row[1] == "unacc subj → unerg subj"}
     assert found == {"exact match": "0.0\u00a0%", "semantic match": "100.0\u00a0%"}
 
 
 def test_the_table_of_types_has_headings_titles_and_what_kinds_come_to(result: Result) -> None:
-    table = cogs.section(result, PLACE).values["types"]
-    assert [row.name for row in table.whole] == ["all lines", "lexical types", "structural types", "mean of the types"]
-    assert [heading for heading, _ in table.groups] == [
+    found = table(result, "types")
+    whole = [row.cells[0].text for row in found.groups[0][1]]
+    assert whole == ["all lines", "lexical types", "structural types", "mean of the types"]
+    assert [heading for heading, _ in found.groups[1:]] == [
         "Lexical: 3.1 known words in new grammatical roles",
         "Lexical: 3.5 verb classes",
         "Structural: 3.3 deeper recursion",
         "other types",
     ]
-    [row] = table.groups[0][1]
-    assert (row.name, row.title, row.n) == ("subj_to_obj_common", "a common noun seen as subject becomes an object", 2)
-    assert row.first.text == "50.0\u00a0%"
-    assert table.columns[1:3] == ("semantic match", "order invariant match")
+    [row] = found.groups[1][1]
+    head, n, first, *_ = row.cells
+    assert (head.text, head.small, n.text) == (
+        "subj_to_obj_common",
+        "a common noun seen as subject becomes an object",
+        "2",
+    )
+    assert first.shown is not None
+    assert first.shown.text == "50.0\u00a0%"
+    assert [column.name for column in found.columns[2:5]] == ["exact match", "semantic match", "order invariant match"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +163,7 @@ def test_a_type_has_a_short_name_on_the_axis(name: str, label: str) -> None:
 
 
 def test_the_error_chart_counts_wrong_lines_by_kind(result: Result) -> None:
-    found = figure(result, "error_figure")
+    found = figure(result, "errors")
     assert [(row[0], row[1], row[3]) for row in found.rows] == [
         ("ill-formed", "33.3\u00a0%", "1"),
         ("wrong role", "33.3\u00a0%", "1"),
@@ -152,20 +179,21 @@ def test_every_kind_of_error_has_a_short_name() -> None:
 
 
 def test_errors_by_type_leave_out_types_without_any(result: Result) -> None:
-    table = cogs.section(result, PLACE).values["errors"]
-    assert table.columns == ("ill-formed", "wrong role", "missing conjunct", "order only")
-    counts = {name: [cell.count for cell in cells] for name, _, cells in table.rows}
-    assert counts == {
-        "subj_to_obj_common": [0, 1, 1, 0],
-        "only_seen_as_unacc_subj_as_unerg_subj": [0, 0, 0, 1],
-        "cp_recursion": [1, 0, 0, 0],
-    }
+    found = table(result, "types-by-error")
+    heads = ["type", "wrong", "ill-formed", "wrong role", "missing conjunct", "order only"]
+    assert [column.name for column in found.columns] == heads
+    [(_, rows)] = found.groups
+    assert [[cell.text for cell in row.cells] for row in rows] == [
+        ["subj_to_obj_common", "1", "·", "1", "1", "·"],
+        ["only_seen_as_unacc_subj_as_unerg_subj", "1", "·", "·", "·", "1"],
+        ["cp_recursion", "1", "1", "·", "·", "·"],
+    ]
 
 
 def test_rules_that_predictions_break_are_counted(result: Result) -> None:
-    rules = {rule: count for rule, _, count in cogs.section(result, PLACE).values["rules"]}
-    assert rules["unreadable"] == 1
-    assert rules["unbound"] == 1
+    [(_, rows)] = table(result, "rules").groups
+    rules = {row.cells[0].text: row.cells[1].text for row in rows}
+    assert (rules["unreadable"], rules["unbound"]) == ("1", "1")
 
 
 def test_gold_and_prediction_stand_term_beside_term(page: str, seen: Seen) -> None:
@@ -190,9 +218,8 @@ def test_an_ill_formed_prediction_says_what_it_breaks(seen: Seen) -> None:
 def test_a_prediction_without_end_is_cut(tmp_path: Path) -> None:
     endless = " AND ".join(f"cat ( x _ {n} )" for n in range(5000))
     result = scored(tmp_path, [[endless, *PREDICTED[1:]]])
-    [line] = cogs.section(result, PLACE).values["batches"][0].lines
-    assert len(line.rows) == TERMS
-    assert line.more > 0
+    [(_, line)] = wrong_lines(result)[0].items
+    assert len(terms(line).groups[0][1]) == TERMS
     page = render([Report(result)])
     assert len(page.encode()) < 2_000_000
     assert "more terms are left out" in read(page).text
@@ -200,47 +227,48 @@ def test_a_prediction_without_end_is_cut(tmp_path: Path) -> None:
 
 def test_an_empty_prediction_is_all_missing(tmp_path: Path) -> None:
     result = scored(tmp_path, [["", *PREDICTED[1:]]])
-    [line] = cogs.section(result, PLACE).values["batches"][0].lines
-    assert {row.changes for row in line.rows} == {"missing conjunct"}
+    [(_, line)] = wrong_lines(result)[0].items
+    assert {row.cells[2].text for row in terms(line).groups[0][1]} == {"missing conjunct"}
 
 
 def test_right_predictions_leave_errors_and_lines_out(tmp_path: Path) -> None:
     result = scored(tmp_path, [[form for _, form, _ in GOLD]])
-    values = cogs.section(result, PLACE).values
-    assert (values["error_figure"], values["errors"], values["batches"]) == (None, None, [])
+    assert {part.id for part in parts(result) if isinstance(part, Figure | Table)} == {"types"}
+    assert wrong_lines(result) == []
     assert "Wrong lines" not in read(render([Report(result)])).text
 
 
 def test_the_first_measures_are_few_and_the_rest_is_folded_away(result: Result, seen: Seen) -> None:
-    values = cogs.section(result, PLACE).values
-    assert [row.check for row in values["overall"]][:2] == ["exact_match", "semantic_match"]
-    assert len(values["overall"]) < 12
-    assert f"{len(values['more'])} more measures" in seen.text
+    first, more = (part for part in parts(result) if isinstance(part, Numbers))
+    assert [row.check for row in first.rows][:2] == ["exact_match", "semantic_match"]
+    assert len(first.rows) < 12
+    assert f"{len(more.rows)} more measures" in seen.text
 
 
 def test_means_over_seeds_are_in_per_cent_with_their_deviation(tmp_path: Path) -> None:
     gold = [form for _, form, _ in GOLD]
     result = scored(tmp_path, [gold, PREDICTED])
-    values = cogs.section(result, PLACE).values
+    numbers, note = parts(result)[:2]
     # 100 % and 40 %: the mean is 70 %, the standard deviation of the sample 42.4.
-    assert (values["overall"][0].text, values["overall"][0].interval) == ("70.0\u00a0%", "[27.6, 112.4]")
-    assert values["note"] == "Means of 2, with one standard deviation either side."
-    highs = [row["high"] for row in figure(result, "type_figure").chart.to_dict()["data"]["values"]]
+    assert isinstance(numbers, Numbers)
+    assert (numbers.rows[0].text, numbers.rows[0].interval) == ("70.0\u00a0%", "[27.6, 112.4]")
+    assert note == Prose("Means of 2, with one standard deviation either side.")
+    highs = [row["high"] for row in figure(result, "types").chart.to_dict()["data"]["values"]]
     assert max(high for high in highs if high is not None) == 1
 
 
 def test_the_first_evaluators_measures_still_show_forms_side_by_side(tmp_path: Path) -> None:
     result = scored(tmp_path, reference_compat=True)
-    values = cogs.section(result, PLACE).values
-    assert values["errors"] is None
-    assert [len(batch.lines) for batch in values["batches"]] == [1, 1, 1]
+    assert "types-by-error" not in {part.id for part in parts(result) if isinstance(part, Table)}
+    assert [len(batch.items) for batch in wrong_lines(result)] == [1, 1, 1]
     assert "Wrong lines" in read(render([Report(result)])).text
 
 
 def test_what_is_left_out_is_counted(result: Result) -> None:
-    values = cogs.section(result, replace(PLACE, room=2)).values
-    assert sum(len(batch.lines) for batch in values["batches"]) == 2
-    assert values["left"] == 1
+    found = wrong_lines(result, room=2)
+    assert sum(len(batch.items) for batch in found) == 2
+    whole = wrong_lines(result)
+    assert sum(len(batch.items) for batch in whole) == 3
 
 
 def test_the_page_has_no_loose_ends(seen: Seen) -> None:
