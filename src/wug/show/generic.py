@@ -30,7 +30,10 @@ def parts(result: Result, rows: Rows) -> Iterator[Part]:
 def items(result: Result, rows: Rows) -> Items:
     """Every item with all that is known of it."""
     check = "" if result.headline is None else result.headline.check
-    return Items(check, _item, (Sample("Items that fail", check),))
+    failing = [other for other in rows.checks() if rows.tally(other)["false"]]
+    several = len(failing) > 1
+    samples = (Sample(f"Items that fail: {plain(c)}" if several else "Items that fail", c) for c in failing)
+    return Items(check, _item, tuple(samples))
 
 
 def group_figures(result: Result) -> list[Figure]:
