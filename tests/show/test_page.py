@@ -304,7 +304,7 @@ def test_another_family_shows_estimates_by_group_and_what_explains_a_failure() -
     seen = read(render([Report(pairs())]))
     assert "Accuracy by pattern" in seen.text
     assert "across 50.0 % [9.5, 90.5] 2" in seen.text
-    assert "Items that fail all items 1 of 4 fail Item 8 pattern across bad the wugs swims bits bad 3.5" in seen.text
+    assert "Items that fail all items 1 of 2 fail Item 8 pattern across bad the wugs swims bits bad 3.5" in seen.text
 
 
 def test_a_value_that_is_no_share_is_shown_as_it_is() -> None:
