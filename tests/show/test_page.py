@@ -16,8 +16,9 @@ import pytest
 from seen_page import EVIL, Seen, read, taint
 from wug import registry
 from wug.errors import InputError
-from wug.show.families import Section
+from wug.show import views
 from wug.show.page import Report, render
+from wug.show.view import Item, Items, Prose
 from wug.types import Estimate, Outcome, Result
 
 
@@ -303,7 +304,7 @@ def test_another_family_shows_estimates_by_group_and_what_explains_a_failure() -
     seen = read(render([Report(pairs())]))
     assert "Accuracy by pattern" in seen.text
     assert "across 50.0 % [9.5, 90.5] 2" in seen.text
-    assert "Item 8 fails: accuracy pattern across bad the wugs swims bits bad 3.5" in seen.text
+    assert "Items that fail all items 1 of 2 fail Item 8 pattern across bad the wugs swims bits bad 3.5" in seen.text
 
 
 def test_a_value_that_is_no_share_is_shown_as_it_is() -> None:
@@ -312,12 +313,18 @@ def test_a_value_that_is_no_share_is_shown_as_it_is() -> None:
 
 
 def test_a_family_with_a_module_of_its_own_is_shown_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = {"overall": [], "figures": [], "failed": [], "left": 0, "facts": {"wug": "wugs"}}
     module = ModuleType("some_new_family")
-    module.__dict__.update(headline=lambda result: None, section=lambda result, place: Section("generic.html", values))
+    module.__dict__.update(
+        parts=lambda result, rows: [Prose("Wugs, and nothing else.")],
+        items=lambda result, rows: Items("accuracy", lambda row, judgements: Item()),
+    )
+    views.module_of.cache_clear()
     monkeypatch.setattr(registry, "names", lambda folder: ["some_new_family"])
     monkeypatch.setattr(registry, "find", lambda folder, name: module)
-    assert "About this suite wug wugs" in read(render([Report(pairs())])).text
+    text = read(render([Report(pairs())])).text
+    views.module_of.cache_clear()
+    assert "Wugs, and nothing else." in text
+    assert "Accuracy by pattern" not in text
 
 
 def test_no_results_make_no_page() -> None:

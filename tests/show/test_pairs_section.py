@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wug.show.families._marked import LONGEST, marked
+from wug.show.families._spread import spread
 
 from seen_page import EVIL, Seen, check_escaped, read, tainted_outcomes
 from wug.families import pairs as family
 from wug.runs.evaluate import conclude
 from wug.show import charts
 from wug.show.families import Figure, Place, pairs
-from wug.show.families._marked import LONGEST, marked
-from wug.show.families._spread import spread
 from wug.show.families.pairs._margins import RIGHT, WRONG, margins_figure
 from wug.show.page import Report, render
 from wug.stats import estimates

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wug.errors import InputError
 from wug.show import _vega, charts
 from wug.show.comparison import difference, interval, p_text, verdict
-from wug.show.families import Figure
+from wug.show.view import Figure
 
 if TYPE_CHECKING:
     import altair
@@ -45,10 +45,9 @@ def _figure(check: str, contrasts: Sequence[Contrast], id: str) -> Figure:
         title = f"difference in {what}   (right of 0: the first-named is higher)"
     several = len({c.check for c in contrasts}) > 1
     points = [_point(c, 100 if share else 1, several, len(couples) > 1) for c in contrasts]
-    drawn = charts.intervals(points, title=title, series_are="pair")
     return Figure(
         id=id,
-        chart=_with_zero(drawn),
+        draw=lambda: _with_zero(charts.intervals(points, title=title, series_are="pair")),
         title="Differences in per cent right" if share else f"Differences in {what}",
         note="Each dot is the difference on the items that both have, with its 95 % interval.",
         columns=("suite", "check", "pair", "difference", "95 % interval", "Holm p", "verdict"),

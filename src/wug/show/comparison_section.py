@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wug.show import comparison as text
 from wug.show.comparison_chart import figures
-from wug.show.families import Figure
+from wug.show.view import Figure
 
 if TYPE_CHECKING:
     from wug.runs.compare import Comparison, Contrast, Side

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from wug.errors import InputError
+from wug.rows import InMemory
 from wug.show import charts
-from wug.show.families import Figure, overall
-from wug.show.page import Report, figures_of
+from wug.show.grouped import point
+from wug.show.numbers import headlines
+from wug.show.page import overview_of
+from wug.show.view import Figure
+from wug.show.views import figures_of
 from wug.types import Result
 
 
@@ -28,39 +32,20 @@ def choose(results: Sequence[Result], title: str | None = None) -> Figure:
 
 def every(results: Sequence[Result]) -> Iterator[Figure]:
     """All charts: the overview, where there are several results, then those of each."""
-    overview, sections = figures_of([Report(result) for result in results])
-    if overview is not None:
-        yield overview
-    met = False
-    for values in sections:
-        for figure in within(values):
-            met = True
-            yield figure
-    if not met and overview is None:
-        yield from _plain(results)
+    overview = overview_of(results)
+    found = [figure for result in results for figure in figures_of(result, InMemory(result.outcomes))]
+    yield from [*([overview] if overview else []), *found] or _plain(results)
 
 
 def _plain(results: Sequence[Result]) -> Iterator[Figure]:
     """The shares of results that have no chart of their own, as dots."""
-    rows = [row for result in results for row in overall(result) if row.share]
+    rows = [row for result in results for row in headlines(result) if row.share]
     if rows:
         yield Figure(
             id="checks",
-            chart=charts.accuracy([charts.Point(row.name, row.value, row.low, row.high, row.n) for row in rows]),
+            draw=partial(charts.accuracy, [point(row, name=row.name) for row in rows]),
             title="Every check",
             note="With 95 % intervals.",
             columns=("check", "value", "95 % interval", "n"),
             rows=tuple((row.name, row.text, row.interval, str(row.n)) for row in rows),
         )
-
-
-def within(values: Any) -> Iterator[Figure]:
-    """The charts among what a template shows."""
-    if isinstance(values, Figure):
-        yield values
-    elif isinstance(values, Mapping):
-        for value in values.values():
-            yield from within(value)
-    elif isinstance(values, list | tuple):
-        for value in values:
-            yield from within(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -16,12 +17,12 @@ from wug.show import charts
 from wug.show.markup import latex_table, markdown_table
 from wug.show.table import delimited, finite
 from wug.show.terminal import common_signature, print_signature
+from wug.show.view import Figure
 
 if TYPE_CHECKING:
     import altair
 
     from wug.runs.learning import Curve, CurvePoint, Curves
-    from wug.show.families import Figure
 
 COLUMNS = ("suite", "kind", "check", "model", "step", "value", "n", "low", "high", "method", "runs")
 HEAD = ("suite", "check", "model", "step", "value", "interval", "n", "run")
@@ -87,8 +88,6 @@ def chart(curves: Curves) -> altair.VConcatChart:
 
 def figures(curves: Curves) -> list[Figure]:
     """The panels of the chart, each with its words and numbers."""
-    from wug.show.families import Figure
-
     panels: dict[str, list[Curve]] = {}
     for curve in curves.curves:
         panels.setdefault("share of items" if curve.share else curve.check.replace("_", " "), []).append(curve)
@@ -96,7 +95,8 @@ def figures(curves: Curves) -> list[Figure]:
     return [
         Figure(
             id=f"curve-{place}",
-            chart=charts.curves(
+            draw=partial(
+                charts.curves,
                 [
                     charts.CurvePoint(p.step, p.value, p.low, p.high, p.n, name)
                     for name, curve in zip(named[title], own, strict=True)

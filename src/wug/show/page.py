@@ -11,14 +11,16 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wug import registry
 from wug.errors import InputError
+from wug.rows import InMemory, Rows
 from wug.show import _vega, charts
 from wug.show.comparison_section import compared
-from wug.show.families import Figure, Place, Section, Shown, _generic, overall, shown
+from wug.show.numbers import Shown, headlines, plain, shown
+from wug.show.view import Figure, Items, Part, Sample
+from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.types import Result
 
 if TYPE_CHECKING:
@@ -55,7 +57,9 @@ class Entry:
     circuit: str
     rows: tuple[Shown, ...]
     headline: Shown | None
-    section: Section
+    parts: tuple[Part, ...]
+    items: Items
+    samples: tuple[tuple[Sample, list[Batch]], ...]
     export: str
 
 
@@ -86,45 +90,43 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None) -> s
     return f"{page.strip()}\n"
 
 
-def figures_of(reports: Sequence[Report]) -> tuple[Figure | None, list[Mapping[str, Any]]]:
-    """The chart of the overview, if there is one, and what the section of each result shows."""
-    entries = _entries(reports)
-    several = len({entry.model for entry in entries}) > 1
-    return _overview(entries, several=several), [entry.section.values for entry in entries]
+def overview_of(results: Sequence[Result]) -> Figure | None:
+    """The chart of the overview, if there is one."""
+    entries = _entries([Report(result) for result in results])
+    return _overview(entries, several=len({entry.model for entry in entries}) > 1)
 
 
 def _entries(reports: Sequence[Report]) -> list[Entry]:
-    families = {report.result.kind: _family(report.result.kind) for report in reports}
     room = max(LEAST, min(MOST, ITEMS // len(reports)))
     elsewhere = OTHER if any(report.result.meta.get("circuit") for report in reports) else ""
     entries: list[Entry] = []
     for report, model in zip(reports, _model_names(reports), strict=True):
         result = report.result
-        family = families[result.kind]
-        id = _slug(f"{result.suite} {model}", {entry.id for entry in entries})
-        rows = tuple(overall(result))
-        export = f"wug export {'RUN' if report.run is None else report.run} --to csv"
-        section: Section = family.section(result, Place(id=id, room=room, export=export))
+        rows = InMemory(result.outcomes)
+        items = items_of(result, rows)
         entries.append(
             Entry(
                 report=report,
                 result=result,
-                id=id,
+                id=_slug(f"{result.suite} {model}", {entry.id for entry in entries}),
                 model=model,
                 circuit=str(result.meta.get("circuit") or elsewhere),
-                rows=rows,
+                rows=headlines(result),
                 headline=None if result.headline is None else shown(result, result.headline),
-                section=section,
-                export=export,
+                parts=tuple(made(parts_of(result, rows))),
+                items=items,
+                samples=_samples(items, rows, room),
+                export=f"wug export {'RUN' if report.run is None else report.run} --to csv",
             )
         )
     return [entry for suites in _by_circuit(entries).values() for suite in suites.values() for entry in suite]
 
 
-def _family(kind: str) -> ModuleType:
-    """The module that knows how to show a family; the generic one where there is none."""
-    known = registry.names("show.families")
-    return registry.find("show.families", kind) if kind in known else _generic
+def _samples(items: Items, rows: Rows, room: int) -> tuple[tuple[Sample, list[Batch]], ...]:
+    """The items that there is room for; a sample of none is left out."""
+    share = max(LEAST, room // max(1, len(items.samples)))
+    found = ((sample, batches(items, sample, rows, share)) for sample in items.samples)
+    return tuple((sample, some) for sample, some in found if some)
 
 
 def _model_names(reports: Sequence[Report]) -> list[str]:
@@ -166,7 +168,7 @@ def _overview(entries: Sequence[Entry], *, several: bool) -> Figure | None:
     checks = sorted({row.name for _, row in shares})
     return Figure(
         id="overview-chart",
-        chart=charts.accuracy(points),
+        draw=partial(charts.accuracy, points),
         title="Accuracy on every suite",
         note=f"Share of items ({', '.join(checks)}) with 95 % intervals.",
         columns=("suite", "model", "check", "accuracy", "95 % interval", "n"),
@@ -208,10 +210,19 @@ def _environment(*, still: bool) -> Any:
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.globals["still"] = still
     environment.filters["vega_spec"] = _spec
+    environment.filters["kind"] = lambda part: type(part).__name__
+    environment.filters["count"] = lambda number: f"{number:,}"
+    environment.filters["plural"] = plural
+    environment.filters["plain"] = plain
     environment.filters["svg"] = _svg
     environment.tests["nested"] = lambda value: isinstance(value, Mapping)
     environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
     return environment
+
+
+def plural(number: int, name: str, names: str = "") -> str:
+    """`1 item`, `1,200 items`."""
+    return f"{number:,} {name if number == 1 else names or name + 's'}"
 
 
 def _spec(figure: Figure) -> dict[str, Any]:

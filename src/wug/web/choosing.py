@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wug.rows import Filter
-from wug.web.families import Look
-from wug.web.shown import page_family
+from wug.web.looks import Look
 from wug.web.site import address
 
 VALUES = {"": "all", "true": "passing", "false": "failing", "none": "not judged"}
@@ -50,7 +49,7 @@ class Choice:
 
 def choice(look: Look, query: Mapping[str, str]) -> Choice:
     """The wishes in an address; a value that makes no sense is as if it were not there."""
-    usual = page_family(look.result.kind).check(look)
+    usual = look.items.check
     value = query.get("value", "")
     return Choice(
         check=query.get("check") or usual,

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from wug.show import _vega
-from wug.show.families import Figure
+from wug.show.view import Figure
 from wug.web import bundle
 from wug.web.rendering import Json
 from wug.web.tables import table

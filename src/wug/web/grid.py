@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from wug.runs.shelf import Run, Summary
-from wug.show.families import Shown
-from wug.web.shown import headline
+from wug.show.numbers import Shown
+from wug.web.looks import headline
 from wug.web.site import address
 
 ROWS, COLUMNS = 25, 24

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from wug.runs.shelf import Summary
 from wug.show import charts
-from wug.show.families import Figure, Shown
-from wug.show.families._grouped import best_first, in_order, point
+from wug.show.grouped import best_first, in_order, point
+from wug.show.numbers import Shown, shown
+from wug.show.view import Figure
 from wug.types import Result
-from wug.web.shown import estimate_shown
 
 GROUPS = 24
 """Groups of a field that a table shows; a field with more has its chart on the result's page."""
@@ -36,7 +37,7 @@ def by_group(number: int, result: Result) -> Iterator[Grouped]:
     for estimate in result.estimates:
         field, equals, value = estimate.group.partition("=")
         if estimate.check == check and equals and field not in ("circuit", "macro"):
-            fields.setdefault(field, []).append(replace(estimate_shown(result, estimate), group=value))
+            fields.setdefault(field, []).append(replace(shown(result, estimate), group=value))
     fitting = [(field, rows) for field, rows in fields.items() if 1 < len(rows) <= GROUPS]
     for field, rows in fitting[:FIELDS]:
         yield Grouped(number, result.suite, field, tuple(best_first(in_order(rows))))
@@ -44,14 +45,14 @@ def by_group(number: int, result: Result) -> Iterator[Grouped]:
 
 def suites_figure(results: Sequence[tuple[Summary, Shown | None]]) -> Figure | None:
     """The headline of every suite that is a share, circuit by circuit; None where there is one alone."""
-    shares = [(kept, shown) for kept, shown in results if shown is not None and shown.share][:SUITES]
+    shares = [(kept, row) for kept, row in results if row is not None and row.share][:SUITES]
     if len(shares) < 2:
         return None
     grouped = sorted(shares, key=lambda pair: not pair[0].circuit)
-    points = [point(shown, name=kept.suite, group=kept.circuit or kept.kind) for kept, shown in grouped]
+    points = [point(row, name=kept.suite, group=kept.circuit or kept.kind) for kept, row in grouped]
     return Figure(
-        id="f-suites",
-        chart=charts.accuracy(points),
+        id="suites",
+        draw=partial(charts.accuracy, points),
         title="Every suite",
         note="The headline of each suite with its 95 % interval.",
         columns=("suite", "family", "check", "value", "interval", "n"),

@@ -15,6 +15,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import JSONResponse
 
+from wug.show.numbers import plain
+from wug.show.page import plural
 from wug.types import Value
 
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -32,6 +34,8 @@ def environment() -> Environment:
     )
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     made.filters["count"] = count
+    made.filters["kind"] = lambda part: type(part).__name__
+    made.filters["plain"] = plain
     made.filters["when"] = when
     made.filters["part"] = lambda text: quote(str(text), safe="", errors="replace")
     made.filters["plural"] = plural
@@ -83,11 +87,6 @@ def named(model: str) -> Named:
     if not slash or not rest:
         return Named("", model, "")
     return Named(kind, name, mark) if at and name else Named(kind, rest, "")
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    """`1 item`, `1,200 items`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def when(text: str | None) -> str:

@@ -18,8 +18,8 @@ from wug import registry
 from wug.errors import WugError
 from wug.runs.opening import builtin_models
 from wug.runs.store import Store
-from wug.show import _vega
-from wug.web import bundle, entrance, grid, rendering, shown
+from wug.show import _vega, views
+from wug.web import bundle, entrance, grid, rendering
 from wug.web.site import LOOPBACK, Site
 
 LATER = 1.0
@@ -81,9 +81,8 @@ def prepare(site: Site) -> None:
     """Do once what every page needs, so that the first one does not wait for it."""
     for name in rendering.own():
         rendering.environment().get_template(name)
-    for kind in registry.names("show.families"):
-        shown.family(kind)
-        shown.page_family(kind)
+    for kind in registry.names("families"):
+        views.module_of(kind)
     grid.grid(site.shelf.runs(), site.shelf.overview(), grid.Wanted())
 
 

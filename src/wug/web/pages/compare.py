@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -20,11 +21,12 @@ from wug.runs.store import Store
 from wug.show import charts
 from wug.show.comparison import FORMATS
 from wug.show.comparison_section import compared
-from wug.show.families import Figure, Shown
-from wug.show.families._grouped import point
+from wug.show.grouped import point
 from wug.show.learning import figures as curve_figures
+from wug.show.numbers import Shown
+from wug.show.view import Figure
 from wug.web import drawing
-from wug.web.shown import headline
+from wug.web.looks import headline
 from wug.web.site import Site
 from wug.web.tables import table
 
@@ -175,8 +177,8 @@ def _dots(suite: str, rows: Sequence[Standing]) -> Figure:
     share = all(row.shown.share for row in shown)
     more = f" The first {len(shown)} of {len(rows)}." if len(shown) < len(rows) else ""
     return Figure(
-        id="f-suite",
-        chart=charts.intervals(points, title=rows[0].shown.name, share=share),
+        id="suite",
+        draw=partial(charts.intervals, points, title=rows[0].shown.name, share=share),
         title=f"Every model on {suite}",
         note=f"{rows[0].shown.name.capitalize()} with 95 % intervals, the best first.{more}",
         columns=COLUMNS[:8],

@@ -9,11 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.runs.browse import Placed
+from wug.rows import Placed
+from wug.show.view import Figure, Item
 from wug.web.choosing import VALUES, Choice, choice, groups
-from wug.web.families import Item, Look
-from wug.web.pages.results import counts_of, look_at, template_of
-from wug.web.shown import page_family
+from wug.web.looks import Look, look_at
 from wug.web.site import Site
 from wug.web.tables import table
 
@@ -24,69 +23,59 @@ def routes(site: Site) -> list[BaseRoute]:
     """The pages about items."""
 
     def listed(request: Request) -> Response:
-        look = look_at(site, request)
+        look = look_at(site, request.path_params["result"])
         query = request.query_params
         chosen = choice(look, query)
-        family = page_family(look.result.kind)
-        size = family.SIZE
-        before = _place(query.get("before"))
-        page = site.shelf.page(look.id, chosen.wanted, after=_place(query.get("after"), -1), before=before, size=size)
+        size, before = look.items.size, _place(query.get("before"))
+        page = look.rows.page(chosen.wanted, after=_place(query.get("after")), before=before, size=size)
         if before is not None and not page.rows:
-            page = site.shelf.page(look.id, chosen.wanted, size=size)
-        items = _items(look, page.rows)
+            page = look.rows.page(chosen.wanted, size=size)
         return site.page(
             request,
             "items.html",
             look=look,
-            result=look.result,
-            run=look.run,
             chosen=chosen,
             values=VALUES,
             page=page,
-            total=site.shelf.count(look.id, chosen.wanted),
-            rows=list(zip(items, family.rows(look, items), strict=True)),
-            checks=site.shelf.checks(look.id),
+            total=look.rows.count(chosen.wanted),
+            rows=[(row, _item(look, row)) for row in page.rows],
+            checks=look.rows.checks(),
             groups=groups(look, chosen.check),
-            part=template_of("rows", look.result.kind),
-            counts=counts_of(look),
             tab="items",
             whole=False,
         )
 
     def one(request: Request) -> Response:
-        look = look_at(site, request)
+        look = look_at(site, request.path_params["result"])
         chosen = choice(look, request.query_params)
-        placed = site.shelf.place(look.id, request.path_params["place"])
-        items = _items(look, [placed])
-        front = site.shelf.page(look.id, chosen.wanted, before=placed.place, size=1).rows
-        behind = site.shelf.page(look.id, chosen.wanted, after=placed.place, size=1).rows
+        row = look.rows.at(request.path_params["place"])
+        front = look.rows.page(chosen.wanted, before=row.place, size=1).rows
+        behind = look.rows.page(chosen.wanted, after=row.place, size=1).rows
         return site.page(
             request,
             "item.html",
             look=look,
-            result=look.result,
-            run=look.run,
             chosen=chosen,
-            item=items[0],
-            rows=list(zip(items, page_family(look.result.kind).rows(look, items), strict=True)),
-            part=template_of("rows", look.result.kind),
+            row=row,
+            item=_item(look, row),
+            judgements=look.rows.same_item(row),
+            chart=next((part for part in look.parts if isinstance(part, Figure) and part.alone), None),
             front=front[0] if front else None,
             behind=behind[0] if behind else None,
-            counts=counts_of(look),
             tab="items",
             whole=True,
         )
 
     def rows(request: Request) -> Response:
-        look = look_at(site, request)
+        look = look_at(site, request.path_params["result"])
         chosen = choice(look, request.query_params)
         return table(request.path_params["form"], f"{look.result.suite}-items", COLUMNS, _rows(look, chosen))
 
     def item_rows(request: Request) -> Response:
-        look = look_at(site, request)
-        placed = site.shelf.place(look.id, request.path_params["place"])
-        every = site.shelf.same_item(look.id, [placed])[0]
-        return table(request.path_params["form"], f"item-{placed.outcome.item}", COLUMNS, map(_row, every))
+        look = look_at(site, request.path_params["result"])
+        row = look.rows.at(request.path_params["place"])
+        every = map(_row, look.rows.same_item(row))
+        return table(request.path_params["form"], f"item-{row.outcome.item}", COLUMNS, every)
 
     return [
         Route("/result/{result:number}/items", listed),
@@ -96,16 +85,15 @@ def routes(site: Site) -> list[BaseRoute]:
     ]
 
 
-def _items(look: Look, rows: tuple[Placed, ...] | list[Placed]) -> list[Item]:
-    every = look.shelf.same_item(look.id, rows)
-    return [Item(row.place, row.outcome, others) for row, others in zip(rows, every, strict=True)]
+def _item(look: Look, row: Placed) -> Item:
+    return look.items.show(row, look.rows.same_item(row))
 
 
 def _rows(look: Look, chosen: Choice) -> Iterator[dict[str, Any]]:
     """Page after page, so that nothing is held while the other side is slow."""
-    after = -1
+    after = None
     while True:
-        page = look.shelf.page(look.id, chosen.wanted, after=after, size=1000)
+        page = look.rows.page(chosen.wanted, after=after, size=1000)
         yield from map(_row, page.rows)
         if page.after is None:
             return
@@ -124,5 +112,5 @@ def _row(placed: Placed) -> dict[str, Any]:
     }
 
 
-def _place(text: str | None, otherwise: int | None = None) -> Any:
-    return int(text) if text and text.isdecimal() and len(text) < 16 else otherwise
+def _place(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) < 16 else None

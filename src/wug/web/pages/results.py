@@ -12,13 +12,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import StoreError
-from wug.show.families import Figure
+from wug.show.numbers import shown
+from wug.show.view import Figure, Later, Part, Table
 from wug.types import Result, Signature
 from wug.web import drawing
-from wug.web.families import Look
 from wug.web.grouping import by_group, suites_figure
-from wug.web.rendering import own
-from wug.web.shown import estimate_shown, headline, headline_of, overall_shown, page_family
+from wug.web.looks import Look, headline, headline_of, look_at
 from wug.web.site import Site
 from wug.web.tables import table
 
@@ -62,27 +61,13 @@ def routes(site: Site) -> list[BaseRoute]:
         return table(request.path_params["form"], f"run-{number}", ESTIMATES, _run_rows(site, number))
 
     def result(request: Request) -> Response:
-        look = look_at(site, request)
-        family = page_family(look.result.kind)
-        figures: list[Figure] = family.figures(look, request.query_params)
+        look = look_at(site, request.path_params["result"])
         return site.page(
-            request,
-            "result.html",
-            look=look,
-            result=look.result,
-            run=look.run,
-            headline=headline_of(look.result),
-            overall=overall_shown(look.result),
-            figures=figures,
-            later=_later(look),
-            counts=counts_of(look),
-            values=family.values(look),
-            part=template_of("look", look.result.kind),
-            tab="overview",
+            request, "result.html", look=look, headline=headline_of(look.result), parts=look.parts, tab="overview"
         )
 
     def numbers(request: Request) -> Response:
-        look = look_at(site, request)
+        look = look_at(site, request.path_params["result"])
         wanted = request.query_params.get("check", "")
         rows = [e for e in look.result.estimates if not wanted or e.check == wanted]
         page = _number(request.query_params.get("page", ""))
@@ -90,40 +75,36 @@ def routes(site: Site) -> list[BaseRoute]:
             request,
             "numbers.html",
             look=look,
-            result=look.result,
-            run=look.run,
             checks=list(dict.fromkeys(e.check for e in look.result.estimates)),
             wanted=wanted,
             page=page,
             pages=max(1, -(-len(rows) // NUMBERS)),
-            rows=[estimate_shown(look.result, e) for e in rows[(page - 1) * NUMBERS : page * NUMBERS]],
-            counts=counts_of(look),
+            rows=[shown(look.result, e) for e in rows[(page - 1) * NUMBERS : page * NUMBERS]],
             tab="numbers",
         )
 
     def result_table(request: Request) -> Response:
-        look = look_at(site, request)
+        look = look_at(site, request.path_params["result"])
         rows = ({"suite": look.result.suite, **asdict(e)} for e in look.result.estimates)
         return table(request.path_params["form"], look.result.suite, ESTIMATES, rows)
 
     def figure(request: Request) -> Response:
-        look = look_at(site, request)
+        look = look_at(site, request.path_params["result"])
         name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
-        family = page_family(look.result.kind)
-        if name in family.LATER:
-            found: Figure | None = family.later(look, name, request.query_params)
-        else:
-            made: list[Figure] = family.figures(look, request.query_params)
-            found = next((one for one in made if one.id == f"f-{name}"), None)
-        return drawing.answer(found, form, f"{look.result.suite}-{name}", may_lack=name in family.LATER)
+        part = _part(look, name)
+        found = part.make() if isinstance(part, Later) else part
+        item = request.query_params.get("item")
+        if item and isinstance(found, Figure) and found.alone is not None:
+            found = found.alone(item)
+        drawn = found if isinstance(found, Figure) else None
+        return drawing.answer(drawn, form, f"{look.result.suite}-{name}", may_lack=isinstance(part, Later))
 
     def fragment(request: Request) -> Response:
-        look = look_at(site, request)
-        family = page_family(look.result.kind)
-        if not callable(getattr(family, "fragment", None)):
-            raise HTTPException(404, "There is nothing to read afterwards for this family.")
-        template = f"fragment_{look.result.kind}.html"
-        return site.page(request, template, look=look, values=family.fragment(look))
+        look = look_at(site, request.path_params["result"])
+        part = _part(look, request.path_params["name"])
+        if not isinstance(part, Later):
+            raise HTTPException(404, "There is nothing of this name to read afterwards.")
+        return site.page(request, "part.html", look=look, part=part.make())
 
     return [
         Route("/run/{run:number}", run),
@@ -136,15 +117,13 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/result/{result:number}/numbers", numbers),
         Route("/result/{result:number}/figure/{name}.vl.json", figure),
         Route("/result/{result:number}/figure/{name}.{form}", figure),
-        Route("/result/{result:number}/fragment", fragment),
+        Route("/result/{result:number}/part/{name}", fragment),
     ]
 
 
-def look_at(site: Site, request: Request) -> Look:
-    """The result that an address names."""
-    number = request.path_params["result"]
-    result, run = site.shelf.result(number)
-    return Look(number, result, run, site.shelf)
+def _part(look: Look, name: str) -> Part | None:
+    """The part of a result that is called so."""
+    return next((part for part in look.parts if isinstance(part, Figure | Table | Later) and part.id == name), None)
 
 
 def _result(site: Site, number: int) -> Result:
@@ -161,27 +140,6 @@ def _details(site: Site, results: list[int]) -> dict[int, dict[str, Any]]:
     for number in results:
         found[number] = site.shelf.head(number)
     return found
-
-
-def _later(look: Look) -> list[tuple[str, str]]:
-    """The charts that read outcomes, where there are any to read."""
-    family = page_family(look.result.kind)
-    if not family.LATER or not look.shelf.any_outcome(look.id):
-        return []
-    if look.result.kind == "pcfgset" and not family.values(look)["tree"]:
-        return []
-    return list(family.LATER.items())
-
-
-def counts_of(look: Look) -> dict[str, int]:
-    """How many items pass, fail and are not judged, by the check that stands for them."""
-    return look.shelf.tally(look.id, page_family(look.result.kind).check(look))
-
-
-def template_of(what: str, kind: str) -> str:
-    """The family's own template, or the one for all others."""
-    name = f"{what}_{kind}.html"
-    return name if name in own() else f"{what}_other.html"
 
 
 def _run_rows(site: Site, number: int) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from wug.runs.shelf import Run, Summary
 from wug.web.grid import Grid, Wanted, choose, grid
-from wug.web.shown import headline
+from wug.web.looks import headline
 from wug.web.site import Site
 from wug.web.tables import table
 

@@ -1,0 +1,72 @@
+"""The view of a family that has none of its own: estimates by group, and the items that fail with all that is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from wug.rows import Placed, Rows
+from wug.show import charts
+from wug.show.numbers import Shown, headlines, others, plain, shown
+from wug.show.view import Facts, Figure, Item, Items, Numbers, Part, Sample
+from wug.types import Result
+
+ROWS = 80
+"""Groups that one chart holds; more are in its table."""
+
+
+def parts(result: Result, rows: Rows) -> Iterator[Part]:
+    """Estimates, their groups as charts, what the suite says of itself."""
+    yield Numbers(headlines(result))
+    if more := others(result):
+        yield Numbers(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
+    yield from group_figures(result)
+    if about := facts(result):
+        yield Facts(about, folded="About this suite")
+
+
+def items(result: Result, rows: Rows) -> Items:
+    """Every item with all that is known of it."""
+    check = "" if result.headline is None else result.headline.check
+    failing = [other for other in rows.checks() if rows.tally(other)["false"]]
+    several = len(failing) > 1
+    samples = (Sample(f"Items that fail: {plain(c)}" if several else "Items that fail", c) for c in failing)
+    return Items(check, _item, tuple(samples))
+
+
+def group_figures(result: Result) -> list[Figure]:
+    """A dot chart for each check and each field that it is broken down by."""
+    fields: dict[tuple[str, str], list[Shown]] = {}
+    for estimate in result.estimates:
+        name, equals, _ = estimate.group.partition("=")
+        if equals and math.isfinite(estimate.value):
+            fields.setdefault((estimate.check, name), []).append(shown(result, estimate))
+    return [_figure(check, name, rows, f"groups-{index}") for index, ((check, name), rows) in enumerate(fields.items())]
+
+
+def facts(result: Result) -> dict[str, Any]:
+    """What the suite says of itself, but for what is empty."""
+    return {plain(key): value for key, value in result.meta.items() if value not in (None, "", [], (), {})}
+
+
+def _item(row: Placed, judgements: Sequence[Placed]) -> Item:
+    failed = [other.outcome.check for other in judgements if other.outcome.value is False]
+    known = {**row.outcome.groups, **row.outcome.detail}
+    return Item(
+        failed=tuple(check for check in failed if check != row.outcome.check), parts=(Facts(known),) if known else ()
+    )
+
+
+def _figure(check: str, name: str, rows: list[Shown], id: str) -> Figure:
+    points = [charts.Point(row.group.partition("=")[2], row.value, row.low, row.high, row.n) for row in rows]
+    more = f" The first {ROWS} of {len(rows)} groups; the table has them all." if len(rows) > ROWS else ""
+    return Figure(
+        id=id,
+        draw=partial(charts.intervals, points[:ROWS], title=plain(check), share=all(row.share for row in rows)),
+        title=f"{plain(check).capitalize()} by {plain(name)}",
+        note=f"Dots with 95 % intervals.{more}",
+        columns=(plain(name), plain(check), "95 % interval", "n"),
+        rows=tuple((row.group.partition("=")[2], row.text, row.interval, str(row.n)) for row in rows),
+    )

@@ -1,0 +1,82 @@
+"""Two texts beside each other: the words in which they differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
+
+LONGEST = 600
+"""Characters of a text that a page shows: a model may go on for ever."""
+
+_FAR = 400
+"""Words beyond which no finer comparison is worth its time."""
+# Scripts without spaces (Chinese, Japanese) are compared character by character.
+_WORD = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+(?:['’-]\w+)*|[^\w\s])(\s*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a text."""
+
+    text: str
+    differs: bool = False
+    value: str = ""
+    """A number that belongs to it, as it is shown."""
+    shade: str = ""
+    """The shade that it stands in, where words are shaded by their surprisal."""
+
+
+Pieces = tuple[Piece, ...]
+
+
+def marked(one: str, other: str) -> tuple[Pieces, Pieces]:
+    """Both texts, cut where they differ from each other; white space does not count."""
+    ours, theirs = _cut(shortened(one)), _cut(shortened(other))
+    differ, differ_there = differing([word for word, _ in ours], [word for word, _ in theirs])
+    return _joined(ours, differ), _joined(theirs, differ_there)
+
+
+def unmarked(text: str) -> Pieces:
+    """A text with nothing marked."""
+    return (Piece(shortened(text)),) if text else ()
+
+
+def differing(one: Sequence[str], other: Sequence[str]) -> tuple[list[bool], list[bool]]:
+    """Which words of two lists differ."""
+    shorter = min(len(one), len(other))
+    first = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    last = next((at for at in range(shorter - first) if one[-1 - at] != other[-1 - at]), shorter - first)
+    here, there = one[first : len(one) - last], other[first : len(other) - last]
+    marks, marks_there = [True] * len(here), [True] * len(there)
+    if len(here) + len(there) <= _FAR:
+        for a, b, size in SequenceMatcher(None, here, there, autojunk=False).get_matching_blocks():
+            marks[a : a + size] = [False] * size
+            marks_there[b : b + size] = [False] * size
+    return (
+        [False] * first + marks + [False] * last,
+        [False] * first + marks_there + [False] * last,
+    )
+
+
+def shortened(text: str) -> str:
+    """A text of no more characters than a page shows."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
+def _cut(text: str) -> list[tuple[str, str]]:
+    """The words of a text, each with the white space after it."""
+    return [(match[1], match[2]) for match in _WORD.finditer(text)]
+
+
+def _joined(words: list[tuple[str, str]], differ: list[bool]) -> Pieces:
+    """Neighbours of one kind as one piece; the space between two words that differ is part of it."""
+    stretches: list[tuple[str, bool]] = []
+    for (word, space), here, after in zip(words, differ, [*differ, False][1:], strict=True):
+        stretches += [(word, here), (space, here and after)]
+    kept = [stretch for stretch in stretches if stretch[0]]
+    return tuple(
+        Piece("".join(text for text, _ in run), differs) for differs, run in groupby(kept, key=lambda part: part[1])
+    )

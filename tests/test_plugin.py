@@ -1,0 +1,112 @@
+"""The sample package in `examples/plugin`, installed and used as wug's own families and backends are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from patience import PATIENCE
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "plugin"
+NOUNS = [line.split("\t") for line in (EXAMPLE / "berko.plurals").read_text().splitlines() if line[0] != "#"]
+SHORTER = sum(len(right) < len(wrong) for _, right, wrong, _ in NOUNS)
+"""Nouns that a model gets right which finds letters surprising, and nothing else."""
+PAGES = """
+import sys
+from pathlib import Path
+from browsing import client_of
+from wug.runs.store import Store
+from wug.web.site import Site
+
+client = client_of(Site(store=Store(Path(sys.argv[1])), cache=Path(sys.argv[2]), folders=()))
+for address in ("/", "/result/1", "/result/1/items", "/result/1/item/0", "/result/1/figure/groups-0.vl.json"):
+    answer = client.get(address)
+    print(address, answer.status_code, answer.text)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the package is installed into, as anyone would install it."""
+    folder = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(folder), str(EXAMPLE)], check=True, timeout=PATIENCE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run store with the built-in suite of the package asked of its model."""
+    store = tmp_path_factory.mktemp("runs") / "wug.db"
+    said = wug(installed, store, "run", EXAMPLE / "berko.plurals", "--model", "letters:2", "--format", "json")
+    [result] = json.loads(said)
+    values = {(e["check"], e["group"]): e["value"] for e in result["estimates"]}
+    assert values["plural", "all"] == SHORTER / len(NOUNS)
+    assert values["margin", "all"] == pytest.approx(sum(2 * (len(w) - len(r)) for _, r, w, _ in NOUNS) / len(NOUNS))
+    assert "model:letters/2" in result["signature"]
+    return store
+
+
+def python(installed: Path, *arguments: object, code: int = 0) -> str:
+    """What a program says to which the package is installed."""
+    tests = Path(__file__).parent
+    path = [installed, tests, tests / "web", *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout + (done.stderr if code else "")
+
+
+def wug(installed: Path, store: Path, *arguments: object) -> str:
+    return python(installed, "-m", "wug", *arguments, "--db", store)
+
+
+def test_family_and_backend_are_listed(installed: Path) -> None:
+    assert "plurals" in python(installed, "-m", "wug", "list", "suites")
+    assert "letters" in python(installed, "-m", "wug", "list", "models")
+
+
+def test_a_run_is_shown_and_exported(installed: Path, run: Path) -> None:
+    shown = wug(installed, run, "show", 1)
+    assert "the right plural is more probable than the wrong one" in shown
+    assert f"{100 * SHORTER / len(NOUNS):.1f} %" in shown
+    exported = csv.DictReader(io.StringIO(wug(installed, run, "export", 1, "--to", "csv")))
+    verdicts = {row["item"]: row["value"] for row in exported if row["check"] == "plural"}
+    assert verdicts == {singular: str(float(len(right) < len(wrong))) for singular, right, wrong, _ in NOUNS}
+
+
+def test_the_report_has_the_familys_own_view(installed: Path, run: Path, tmp_path: Path) -> None:
+    wug(installed, run, "report", 1, "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "This is a wug. Now there are two …" in page
+    assert "Wrong plurals" in page
+    assert "<ins>gutches</ins>" in page
+    assert "Plural by ending" in page
+
+
+def test_the_pages_have_it_too(installed: Path, run: Path, tmp_path: Path) -> None:
+    pages = python(installed, "-c", PAGES, run, tmp_path / "answers.db")
+    assert pages.count(" 200 ") >= 5
+    assert "This is a wug. Now there are two …" in pages
+    assert "<ins>gutches</ins>" in pages
+    assert "the right plural is more probable than the wrong one" in pages
+
+
+def test_a_faulty_file_is_refused_with_its_lines(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.plurals").write_text("wug wugs wug z\n")
+    said = python(installed, "-m", "wug", "check", tmp_path / "bad.plurals", code=1)
+    assert "line 1" in said
+    assert "Traceback" not in said
