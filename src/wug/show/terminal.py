@@ -142,19 +142,6 @@ def failures(result: Result) -> list[str]:
     return lines
 
 
-def word_probabilities(results: Sequence[Result]) -> list[str]:
-    """The log-probability of every word of every pair, a line a sentence, in nats; `*` before the wrong one."""
-    lines = []
-    for result in results:
-        for outcome in result.outcomes:
-            for key, mark in (("words_good", " "), ("words_bad", "*")):
-                words = outcome.detail.get(key) or []
-                said = "  ".join(f"{word} {'–' if value is None else format(value, '.3f')}" for word, value in words)
-                if said:
-                    lines.append(f"{outcome.item} {mark} {said}")
-    return lines
-
-
 def common_signature(signatures: Sequence[str]) -> str:
     """The fields of all signatures, with … for those that differ or that some lack."""
     split = [dict(field.split(":", 1) for field in mark.split("|")) for mark in signatures]
