@@ -141,6 +141,17 @@ def test_suites_are_chosen_by_tag(wug: Wug, model: str) -> None:
     assert "Tags there" in wug.err
 
 
+def test_the_words_of_pairs_are_printed_and_failing_pairs_are_shown(wug: Wug, model: str, tmp_path: Path) -> None:
+    pair = {"sentence_good": "The wug swims", "sentence_bad": "The wug swims", "UID": "same", "pairID": "0"}
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps(pair) + "\n", encoding="utf-8")
+    printed = wug("run", path, "--model", model, "--print-word-probs").splitlines()
+    words = [[part.split(" ")[0] for part in line[9:].split("  ")] for line in printed if line.startswith("same/0 ")]
+    assert words == [["The", "wug", "swims"]] * 2
+    assert [line[7] for line in printed if line.startswith("same/0 ")] == [" ", "*"]
+    assert "pairs  pair same/0  accuracy  identical sentences" in wug("show", 1, "--failing")
+
+
 def test_a_saved_run_is_shown_exported_and_reported(wug: Wug, model: str, tmp_path: Path) -> None:
     first = wug.json("run", "wug_agreement_pp", "--model", model)
     assert wug.json("show", 1) == first

@@ -160,8 +160,26 @@ def test_pairs_are_found_by_a_word(client: TestClient, site: Site) -> None:
 def test_words_of_a_pair_are_shaded_by_surprisal(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.words())
     page = client.get("/result/1/items").text
-    assert '<b class="s5"><del>laugh</del><small>10.1</small></b>' in page  # 7 nats are 10.1 bits
-    assert '<b class="sx">.<small>–</small></b>' in page
+    assert '<b class="s5" title="10.1"><del>laugh</del></b>' in page  # 7 nats are 10.1 bits
+    assert '<b class="sx" title="–">.</b>' in page
+    assert "Bits of surprisal of each word:" in page
+
+
+def test_a_pair_stands_with_its_scores_and_by_how_much_one_is_ahead(client: TestClient, site: Site) -> None:
+    material.keep(site.store, material.pairs(items=8))
+    page = client.get("/result/1/items?value=false").text
+    assert "Many girls insulted <del>herself</del> 0." in page
+    assert "<span>by −1.50</span>" in page
+    assert '<dd class="num">−20.50</dd>' in page
+    assert '<svg class="margin"' in page
+    assert "no token begins in the target" in client.get("/result/1/items?value=none").text
+
+
+def test_what_became_of_the_pairs_is_counted_afterwards(client: TestClient, site: Site) -> None:
+    material.keep(site.store, material.pairs(items=8))
+    assert 'data-fragment="/result/1/part/tally"' in client.get("/result/1").text
+    counted = re.findall(r"<dt>(.+?)</dt><dd><strong>(\d+)</strong>", client.get("/result/1/part/tally").text)
+    assert counted == [("right", "5"), ("wrong", "2"), ("not judged", "1")]
 
 
 def test_localism_is_a_tree_with_the_first_divergence(client: TestClient, site: Site) -> None:

@@ -98,7 +98,6 @@ def command(
     from wug.runs.cache import Cache
     from wug.runs.opening import model_spec
     from wug.runs.store import Store
-    from wug.show.terminal import word_probabilities
 
     if not suites + more:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
@@ -118,7 +117,9 @@ def command(
         results += _run(own, name, opened, interval, store, answers, saved)
     common.deliver(results, form, common.next_steps(saved) if saved else None)
     if given.print_word_probs and form == "table":
-        for line in word_probabilities(results):
+        from wug.families.pairs.show import word_probabilities
+
+        for line in (line for result in results for line in word_probabilities(result)):
             printing.echo(line)
     return 1 if any(result.status == "failed" for result in results) else 0
 

@@ -32,4 +32,5 @@ def command(run: int, failing: bool, db: Path | None, form: str) -> None:
     if failing:
         from wug.show.terminal import failures
 
-        printing.echo("\n".join(line for result in results for line in failures(result)))
+        for line in (line for result in results for line in failures(result)):
+            printing.echo(line)

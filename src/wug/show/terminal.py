@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -11,8 +12,13 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from wug.rows import Filter, InMemory, Placed
 from wug.show.markup import visible
+from wug.show.numbers import plain
 from wug.show.table import interval_text, value_text
+from wug.show.text import item_lines
+from wug.show.view import Item
+from wug.show.views import items_of
 from wug.types import Estimate, Result, Signature
 
 MANY = 4
@@ -132,27 +138,27 @@ def circuits(results: Sequence[Result]) -> Table:
     return table
 
 
-def failures(result: Result) -> list[str]:
-    """The items that fail, each with what explains it."""
-    lines = []
-    for outcome in result.outcomes:
-        if outcome.value is False and outcome.check != "all_predictions":
-            lines.append(f"{result.suite}  item {outcome.item}  {outcome.check.replace('_', ' ')}")
-            lines += [f"    {key}: {value}" for key, value in outcome.detail.items()]
-    return lines
-
-
-def word_probabilities(results: Sequence[Result]) -> list[str]:
-    """The log-probability of every word of every pair, a line a sentence, in nats; `*` before the wrong one."""
-    lines = []
-    for result in results:
-        for outcome in result.outcomes:
-            for key, mark in (("words_good", " "), ("words_bad", "*")):
-                words = outcome.detail.get(key) or []
-                said = "  ".join(f"{word} {'–' if value is None else format(value, '.3f')}" for word, value in words)
-                if said:
-                    lines.append(f"{outcome.item} {mark} {said}")
-    return lines
+def failures(result: Result) -> Iterator[str]:
+    """The items that fail, each with the checks that it fails and what explains them."""
+    rows = InMemory(result.outcomes)
+    items = items_of(result, rows)
+    failing: dict[str, list[Placed]] = {}
+    for row in rows.each(Filter(value="false")):
+        if row.outcome.check != "all_predictions":  # which says no more than the predictions do
+            failing.setdefault(row.outcome.item, []).append(row)
+    for name, some in failing.items():
+        shown: list[tuple[Item, list[str]]] = []
+        for row in some:
+            item = replace(items.show(row, rows.same_item(row)), failed=())
+            checks = next((checks for known, checks in shown if known == item), None)
+            if checks is None:
+                shown.append((item, checks := []))
+            checks.append(plain(row.outcome.check))
+        for item, checks in shown:
+            note = item.note if item.fails else ""
+            parts = (result.suite, f"{items.noun} {name}", ", ".join(dict.fromkeys(checks)), note)
+            yield "  ".join(filter(None, parts))
+            yield from (f"    {line}" for line in item_lines(item))
 
 
 def common_signature(signatures: Sequence[Signature]) -> Signature:

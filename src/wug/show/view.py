@@ -247,7 +247,7 @@ class Later:
 
     id: str
     title: str
-    make: Callable[[], Figure | Table | None]
+    make: Callable[[], Figure | Table | Tally | None]
     figure: bool = True
     """Whether it is a chart, so that a page knows how to wait for it."""
 
@@ -309,6 +309,8 @@ class Items:
     noun: str = "item"
     scale: bool = False
     """Whether words are shaded by their surprisal, which wants a legend."""
+    shaded: Literal["token", "word"] = "token"
+    """What has a shade of its own."""
 
 
 def shade(surprisal: float | None) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from statistics import median
 
 from wug.show import charts
-from wug.show.families import Figure, number, percent
+from wug.show.numbers import number, percent
+from wug.show.view import Figure
 
 BARS = 40
 """About how many bars there are."""
@@ -17,7 +19,7 @@ CROWD = 200
 RIGHT, WRONG = "right", "wrong or tied"
 
 
-def margins_figure(id: str, margins: Sequence[float], scale: str) -> Figure | None:
+def margins_figure(margins: Sequence[float], scale: str) -> Figure | None:
     """The histogram; None where there is nothing to show. `scale` is what the scores are, with their unit."""
     if not margins:
         return None
@@ -26,8 +28,10 @@ def margins_figure(id: str, margins: Sequence[float], scale: str) -> Figure | No
     close = sum(abs(margin) <= width for margin in margins) / len(margins)
     outer = " The outermost bars hold all that is farther out." if beyond else ""
     return Figure(
-        id=id,
-        chart=charts.histogram(bins, title=f"difference of {scale}", what="pairs", colours={RIGHT: 1, WRONG: 2}),
+        id="margins",
+        draw=partial(
+            charts.histogram, bins, title=f"difference of {scale}", what="pairs", colours={RIGHT: 1, WRONG: 2}
+        ),
         title="Margins",
         note=(
             f"The {scale} of the grammatical one less that of the ungrammatical one. The median is "

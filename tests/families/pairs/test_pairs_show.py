@@ -1,4 +1,4 @@
-"""The section about minimal pairs: accuracy by group, margins, the pairs that fail."""
+"""What there is to see of minimal pairs: accuracy by group, margins, the pairs that fail."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wug.show.families._marked import LONGEST, marked
-from wug.show.families._spread import spread
 
+import made_runs
 from seen_page import EVIL, Seen, check_escaped, read, tainted_outcomes
 from wug.families import pairs as family
+from wug.families.pairs import show
+from wug.families.pairs.show.margins import RIGHT, WRONG, margins_figure
+from wug.rows import InMemory, Rows
 from wug.runs.evaluate import conclude
+from wug.runs.shelf import Shelf
 from wug.show import charts
-from wug.show.families import Figure, Place, pairs
-from wug.show.families.pairs._margins import RIGHT, WRONG, margins_figure
+from wug.show.marked import Piece
 from wug.show.page import Report, render
+from wug.show.view import Facts, Figure, Item, Line, Lines, Numbers, Part, Prose, Table, Tally
+from wug.show.views import batches, made
 from wug.stats import estimates
 from wug.types import Estimate, Outcome, Request, Result, Scored
-
-PLACE = Place("here", 200, "wug export 7 --to csv")
 
 
 @dataclass
@@ -87,9 +89,36 @@ def seen(page: str) -> Seen:
     return read(page)
 
 
+Kind = TypeVar("Kind", bound=Part)
+
+
+def parts(result: Result, rows: Rows | None = None) -> list[Part]:
+    """All parts, those that wait for someone to ask among them."""
+    return list(made(show.parts(result, InMemory(result.outcomes) if rows is None else rows)))
+
+
+def of(kind: type[Kind], result: Result) -> list[Kind]:
+    """The parts of one kind."""
+    return [part for part in parts(result) if isinstance(part, kind)]
+
+
 def figure(result: Result, title: str) -> Figure:
-    [found] = [one for one in pairs.section(result, PLACE).values["figures"] if one.title.startswith(title)]
+    [found] = [one for one in of(Figure, result) if one.title.startswith(title)]
     return found
+
+
+def item(result: Result, name: str) -> Item:
+    """How one pair is shown."""
+    rows = InMemory(result.outcomes)
+    shown = show.items(result, rows)
+    [row] = [row for row in map(rows.at, range(len(result.outcomes))) if row.outcome.item == name]
+    return shown.show(row, rows.same_item(row))
+
+
+def lines(shown: Item) -> tuple[Line, ...]:
+    [part] = shown.parts
+    assert isinstance(part, Lines)
+    return part.lines
 
 
 def rows_of(found: Figure) -> list[str]:
@@ -163,27 +192,27 @@ def test_original_and_nonce_sentences_are_compared_pattern_by_pattern() -> None:
 
 
 def test_a_field_with_one_value_has_no_chart(tmp_path: Path) -> None:
-    titles = [one.title for one in pairs.section(blimp(tmp_path, BLIMP[:2]), PLACE).values["figures"]]
-    assert titles == ["Margins"]
+    assert [one.title for one in of(Figure, blimp(tmp_path, BLIMP[:2]))] == ["Margins"]
 
 
 def test_right_wrong_tied_identical_and_unjudged_pairs_are_counted(result: Result) -> None:
-    assert [row[:2] for row in pairs.section(result, PLACE).values["tally"]] == [
-        ("right", 2),
-        ("wrong", 3),
-        ("tied", 1),
-        ("identical", 1),
-    ]
+    [tally] = of(Tally, result)
+    assert tally.rows == (
+        ("right", 2, ""),
+        ("wrong", 3, ""),
+        ("tied", 1, "equal scores, among the wrong ones"),
+        ("identical", 1, "a sentence against itself, among the wrong ones"),
+    )
 
 
 def test_pairs_that_were_not_judged_are_counted_with_the_reason(tmp_path: Path) -> None:
     rows = [*BLIMP[:2], ("a", "b", "c", "A wug or two wugs ate fish.", "Two wug or a wugs ate fish.")]
-    tally = pairs.section(blimp(tmp_path, rows, target="word"), PLACE).values["tally"]
-    assert ("not judged", 1, "the two sentences differ in more than one place") in tally
+    [tally] = of(Tally, blimp(tmp_path, rows, target="word"))
+    assert ("not judged", 1, "the two sentences differ in more than one place") in tally.rows
 
 
 def test_a_tie_is_on_the_side_of_the_wrong_ones() -> None:
-    found = margins_figure("here", [-1.0, 0.0, 0.25, 1.0], "log-probability (nats)")
+    found = margins_figure([-1.0, 0.0, 0.25, 1.0], "log-probability (nats)")
     assert found is not None
     bars = [row for row in found.chart.to_dict()["data"]["values"] if row["count"]]
     assert sum(bar["count"] for bar in bars if bar["series"] == WRONG) == 2
@@ -192,7 +221,7 @@ def test_a_tie_is_on_the_side_of_the_wrong_ones() -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300))
 def test_every_margin_is_in_one_bar_on_its_side_of_zero(margins: list[float]) -> None:
-    found = margins_figure("here", margins, "score")
+    found = margins_figure(margins, "score")
     assert found is not None
     counts = {RIGHT: 0, WRONG: 0}
     for _, _, count, which in found.rows:
@@ -201,7 +230,7 @@ def test_every_margin_is_in_one_bar_on_its_side_of_zero(margins: list[float]) ->
 
 
 def test_margins_that_are_all_alike_still_have_a_chart() -> None:
-    found = margins_figure("here", [0.0, 0.0], "score")
+    found = margins_figure([0.0, 0.0], "score")
     assert found is not None
     assert "The median is 0;" in found.note
 
@@ -218,6 +247,8 @@ def test_the_scale_of_margins_is_what_was_compared(result: Result) -> None:
     for field, words in (("normalise:word", "log-probability per word"), ("slor:1f3a", "SLOR")):
         changed = replace(result, signature=f"wug:0.1.0|suite:blimp|{field}")
         assert words in figure(changed, "Margins").note
+        [sample] = show.items(changed, InMemory(changed.outcomes)).samples
+        assert f"Numbers are the {words}" in sample.note
 
 
 def test_what_differs_in_a_failing_pair_is_marked_without_shared_punctuation(page: str) -> None:
@@ -226,7 +257,38 @@ def test_what_differs_in_a_failing_pair_is_marked_without_shared_punctuation(pag
 
 
 def test_a_failing_pair_stands_with_both_scores_and_its_margin(seen: Seen) -> None:
-    assert "agreement_1/1 by −2.00 grammatical The wug swims. −5.00 ungrammatical The wug swim. −3.00" in seen.text
+    text = "grammatical The wug swims. −5.00 ungrammatical The wug swim. −3.00 difference −2.00"
+    assert f"Pair agreement_1/1 by −2.00 {text}" in seen.text
+
+
+def test_a_pair_is_two_lines_with_scores_and_a_bar(result: Result) -> None:
+    shown = item(result, "agreement_1/1")
+    good, bad, difference = lines(shown)
+    same = Piece("The wug ")
+    assert good == Line("grammatical", (same, Piece("swims", differs=True), Piece(".")), "ins", "−5.00")
+    assert bad == Line("ungrammatical", (same, Piece("swim", differs=True), Piece(".")), "del", "−3.00")
+    assert (difference.label, difference.value) == ("difference", "−2.00")
+    assert difference.side == pytest.approx(-0.3215, abs=1e-4)  # tanh(−2 / 6)
+    assert (shown.note, shown.fails) == ("by −2.00", True)
+    assert shown.sentences == ("The wug swims.", "The wug swim.")
+
+
+def test_a_pair_that_is_right_says_by_how_much(result: Result) -> None:
+    shown = item(result, "agreement_1/0")
+    assert (shown.note, shown.fails) == ("by 2.00", False)
+
+
+def test_a_pair_that_was_not_judged_says_why(tmp_path: Path) -> None:
+    rows = [*BLIMP[:2], ("a", "b", "c", "A wug or two wugs ate fish.", "Two wug or a wugs ate fish.")]
+    shown = item(blimp(tmp_path, rows, target="word"), "a/2")
+    assert (shown.note, shown.fails) == ("the two sentences differ in more than one place", False)
+    assert [line.label for line in lines(shown)] == ["grammatical", "ungrammatical"]
+
+
+def test_a_pair_of_unknown_sentences_shows_what_is_known() -> None:
+    outcome = Outcome("1", "accuracy", False, {}, {"sentence": "A wug ate."})
+    result = replace(published({"x": FIRST}), outcomes=(outcome,))
+    assert item(result, "1").parts == (Facts({"sentence": "A wug ate."}),)
 
 
 def test_a_tie_and_a_sentence_against_itself_are_called_so(seen: Seen) -> None:
@@ -234,9 +296,42 @@ def test_a_tie_and_a_sentence_against_itself_are_called_so(seen: Seen) -> None:
     assert "island/4 identical sentences" in seen.text
 
 
-def test_word_probabilities_stand_at_their_words(tmp_path: Path) -> None:
-    page = render([Report(blimp(tmp_path, print_word_probs="yes"))])
-    assert "wug<sub>−1.00</sub> <ins>swims.<sub>−3.00</sub></ins>" in page
+def test_words_stand_in_the_shade_of_their_bits(tmp_path: Path) -> None:
+    result = blimp(tmp_path, print_word_probs="yes")
+    good, bad, _ = lines(item(result, "agreement_1/1"))
+    assert good.pieces[2:] == (  # 1 / ln 2 = 1.44 bits, 3 / ln 2 = 4.33
+        Piece("wug", value="1.4", shade="s0"),
+        Piece(" "),
+        Piece("swims.", differs=True, value="4.3", shade="s2"),
+    )
+    assert "".join(piece.text for piece in bad.pieces) == "The wug swim."
+    page = render([Report(result)])
+    assert '<b class="s0" title="1.4">wug</b> <b class="s2" title="4.3"><ins>swims.</ins></b>' in page
+    assert "Bits of surprisal of each word:" in read(page).text
+
+
+def test_without_words_there_is_no_legend_of_shades(result: Result) -> None:
+    assert not show.items(result, InMemory(result.outcomes)).scale
+
+
+def test_a_word_without_a_log_probability_and_damaged_words_are_no_fault() -> None:
+    words = {"words_good": [["A", None], ["wug", -1.0]], "words_bad": [["A", float("-inf")], "wug", ["x"]]}
+    detail = {"good": "A wug", "bad": "A", "logprob_good": -2.0, "logprob_bad": -1.0}
+    outcome = Outcome("1", "accuracy", False, {}, {**detail, **words})
+    result = replace(published({"x": FIRST}), outcomes=(outcome,))
+    good, bad, _ = lines(item(result, "1"))
+    assert [(piece.value, piece.shade) for piece in good.pieces if piece.shade] == [("–", "sx"), ("1.4", "s0")]
+    assert bad.pieces == (Piece("A", value="–", shade="sx"),)
+    damaged = replace(result, outcomes=(replace(outcome, detail={**detail, "words_good": 3, "words_bad": "no"}),))
+    assert lines(item(damaged, "1"))[0].pieces == (Piece("A "), Piece("wug", differs=True))
+
+
+def test_word_probabilities_are_printed_in_nats_a_line_a_sentence(tmp_path: Path) -> None:
+    result = blimp(tmp_path, BLIMP[:1], print_word_probs="yes")
+    assert list(show.word_probabilities(result)) == [
+        "agreement_1/0   The -1.000  wugs -1.000  swim. -1.000",
+        "agreement_1/0 * The -1.000  wugs -1.000  swims. -3.000",
+    ]
 
 
 def test_published_scores_show_the_two_forms() -> None:
@@ -247,13 +342,16 @@ def test_published_scores_show_the_two_forms() -> None:
 
 def test_several_columns_have_their_mean_in_per_cent_and_the_pairs_that_most_fail() -> None:
     result = published({"lstm": FIRST, "gru": SECOND})
-    values = pairs.section(result, PLACE).values
-    assert [(row.text, row.interval) for row in values["overall"]] == [("62.5\u00a0%", "[44.8, 80.2]")]
-    assert values["note"] == "Means of 2, with one standard deviation either side."
-    assert [(hard.item, hard.failed, hard.columns) for hard in values["hardest"]] == [
-        ("across/1/2", 2, 2),
-        ("across/1/1", 1, 2),
-    ]
+    first, note, *_ = parts(result)
+    assert isinstance(first, Numbers)
+    assert [(row.text, row.interval) for row in first.rows] == [("62.5\u00a0%", "[44.8, 80.2]")]
+    assert note == Prose("Means of 2, with one standard deviation either side.")
+    [hardest] = of(Table, result)
+    assert hardest.title == "Pairs that most columns fail"
+    cells = [[cell.text for cell in row.cells] for _, rows in hardest.groups for row in rows]
+    assert [(row[0], *row[3:]) for row in cells] == [("across/1/2", "2", "2"), ("across/1/1", "1", "2")]
+    assert of(Tally, result) == []
+    assert show.items(result, InMemory(result.outcomes)).samples == ()
     columns = figure(result, "Accuracy of every column")
     assert columns.columns[-2:] == ("original", "nonce")
     assert columns.rows[1] == ("gru", "50.0\u00a0%", "[15.0, 85.0]", "4", "50.0\u00a0%", "50.0\u00a0%")
@@ -273,11 +371,14 @@ def test_the_sample_is_from_every_paradigm_and_the_rest_is_counted() -> None:
         for number in range(100)
     )
     result = replace(published({"x": FIRST}), outcomes=outcomes, estimates=tuple(estimates(outcomes)), n=6700)
-    section = pairs.section(result, PLACE)
-    assert len(section.values["batches"]) == 67
-    assert {len(batch.pairs) for batch in section.values["batches"]} == {2, 3}
+    rows = InMemory(result.outcomes)
+    shown = show.items(result, rows)
+    found = batches(shown, shown.samples[0], rows, 200)
+    assert len(found) == 67
+    assert {len(batch.items) for batch in found} == {2, 3}
+    assert {(batch.count, batch.total) for batch in found} == {(100, 100)}
     page = render([Report(result, run=7)])
-    assert "6500 more failing pairs are left out" in read(page).text
+    assert "6,500 more pairs of these are left out" in read(page).text
     assert "wug export 7 --to csv" in page
     assert len(page.encode()) < 3_000_000
 
@@ -321,43 +422,53 @@ def tainted(result: Result) -> Result:
     return replace(result, outcomes=tuple(outcomes), estimates=(*estimates(outcomes), *means))
 
 
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_marked_texts_are_whole_and_differ_only_where_marked(one: str, other: str) -> None:
-    ours, theirs = marked(one, other)
-    assert "".join(piece.text for piece in ours).split() == one.split()
-    assert "".join(piece.text for piece in theirs).split() == other.split()
-    same = ["".join(piece.text for piece in pieces if not piece.differs).split() for pieces in (ours, theirs)]
-    assert "".join(same[0]) == "".join(same[1])
+def test_margins_of_several_columns_are_all_there() -> None:
+    found = figure(published({"lstm": FIRST, "gru": SECOND}), "Margins")
+    assert sum(int(row[2]) for row in found.rows) == 8
 
 
-def test_words_that_moved_are_marked_where_they_stand() -> None:
-    good, bad = marked("Who left the room?", "Who the room left?")
-    assert [piece.text for piece in good if piece.differs] == ["left"]
-    assert [piece.text for piece in bad if piece.differs] == ["left"]
+def test_of_several_columns_the_items_are_those_of_one() -> None:
+    result = published({"lstm": FIRST, "gru": SECOND})
+    assert show.items(result, InMemory(result.outcomes)).check == "accuracy:gru"
 
 
-def test_neighbouring_words_that_differ_are_one_mark() -> None:
-    good, _ = marked("they will smile.", "they smiled.")
-    assert [piece.text for piece in good if piece.differs] == ["will smile"]
+def test_the_order_of_reading(result: Result) -> None:
+    names = [part.title if isinstance(part, Figure) else type(part).__name__ for part in parts(result)]
+    assert names == ["Numbers", "Tally", "Accuracy by field and term", "Accuracy by paradigm", "Margins"]
 
 
-def test_a_text_without_spaces_is_compared_character_by_character() -> None:
-    good, bad = marked("他昨天来了", "他明天来了")
-    assert [piece.text for piece in good if piece.differs] == ["昨"]
-    assert [piece.text for piece in bad if piece.differs] == ["明"]
+@pytest.mark.parametrize("columns", [{"lstm": FIRST}, {"lstm": FIRST, "gru": SECOND}])
+def test_published_scores_are_the_same_in_memory_and_in_a_store(
+    tmp_path: Path, columns: Mapping[str, Sequence[tuple[float, float]]]
+) -> None:
+    check_same_in_a_store(published(columns), tmp_path)
 
 
-def test_a_text_without_end_is_cut() -> None:
-    _, answer = marked("A1", "A1 " * 100_000)
-    assert sum(len(piece.text) for piece in answer) <= LONGEST + 2
+@pytest.mark.parametrize("options", [{}, {"print_word_probs": "yes"}, {"target": "word"}])
+def test_pairs_are_the_same_in_memory_and_in_a_store(tmp_path: Path, options: Mapping[str, str]) -> None:
+    rows = [*BLIMP, ("a", "b", "c", "A wug or two wugs ate fish.", "Two wug or a wugs ate fish.")]
+    check_same_in_a_store(blimp(tmp_path, rows, **options), tmp_path)
 
 
-@given(st.lists(st.sampled_from("abcd")), st.integers(0, 30))
-def test_a_sample_fills_its_room_from_every_group(names: list[str], room: int) -> None:
-    rows = list(enumerate(names))
-    found = spread(rows, room, lambda row: row[1])
-    shown = [row for some in found.values() for row in some]
-    assert len(shown) == len(set(shown)) == min(room, len(rows))
-    assert all(row in rows and row[1] == name for name, some in found.items() for row in some)
-    if room >= len(set(names)):
-        assert set(found) == set(names)
+def check_same_in_a_store(result: Result, folder: Path) -> None:
+    number = made_runs.keep(folder / "runs.db", result)
+    shelf = Shelf(folder / "runs.db")
+    [kept] = shelf.overview([number])
+    memory, store = InMemory(result.outcomes), shelf.rows(kept.id)
+    found, _ = shelf.result(kept.id)
+    assert list(map(undrawn, parts(found, store))) == list(map(undrawn, parts(result, memory)))
+    here, there = show.items(result, memory), show.items(found, store)
+    assert replace(there, samples=()) == replace(here, samples=())
+    for place in range(len(result.outcomes)):
+        row, stored = memory.at(place), store.at(place)
+        assert there.show(stored, store.same_item(stored)) == here.show(row, memory.same_item(row))
+    for mine, other in zip(here.samples, there.samples, strict=True):
+        ours, theirs = batches(here, mine, memory, 3), batches(there, other, store, 3)
+        assert [replace(batch, items=()) for batch in theirs] == [replace(batch, items=()) for batch in ours]
+        chosen = [[(row.place, item) for batch in found for row, item in batch.items] for found in (ours, theirs)]
+        assert chosen[0] == chosen[1]
+
+
+def undrawn(part: Part) -> object:
+    """A part that can be compared: a chart by its specification."""
+    return (part.id, part.title, part.note, part.rows, part.chart.to_dict()) if isinstance(part, Figure) else part
