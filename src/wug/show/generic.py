@@ -9,8 +9,9 @@ from typing import Any
 
 from wug.rows import Placed, Rows
 from wug.show import charts
-from wug.show.numbers import Shown, headlines, others, plain, shown
-from wug.show.view import Facts, Figure, Item, Items, Numbers, Part, Sample
+from wug.show.grouped import overall_parts
+from wug.show.numbers import Shown, plain, shown
+from wug.show.view import Facts, Figure, Item, Items, Part, Sample
 from wug.types import Result
 
 ROWS = 80
@@ -19,9 +20,7 @@ ROWS = 80
 
 def parts(result: Result, rows: Rows) -> Iterator[Part]:
     """Estimates, their groups as charts, what the suite says of itself."""
-    yield Numbers(headlines(result))
-    if more := others(result):
-        yield Numbers(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
+    yield from overall_parts(result)
     yield from group_figures(result)
     if about := facts(result):
         yield Facts(about, folded="About this suite")

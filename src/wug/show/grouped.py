@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from wug.show import charts
-from wug.show.numbers import Shown, percent, shown
-from wug.show.view import Figure
+from wug.show.numbers import Shown, headlines, others, percent, shown
+from wug.show.view import Figure, Numbers, Part, Prose
 from wug.types import Result
 
 FEW = 10
 """Items without which a point of a curve says little."""
 ROWS, TABLE = 100, 1000
 """Rows that a chart holds, and its table."""
+
+
+def overall_parts(result: Result) -> Iterator[Part]:
+    """The estimates over all items: those for a first look, a word on deviations, those for a second look."""
+    yield Numbers(headlines(result))
+    if note := spread_note(result):
+        yield Prose(note)
+    if more := others(result):
+        yield Numbers(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
 
 
 def overall_of(result: Result, *checks: str) -> list[Shown]:

@@ -247,7 +247,7 @@ class Later:
 
     id: str
     title: str
-    make: Callable[[], Figure | Table | None]
+    make: Callable[[], Figure | Table | Tally | None]
     figure: bool = True
     """Whether it is a chart, so that a page knows how to wait for it."""
 
