@@ -375,7 +375,7 @@ def test_a_log_in_which_nothing_is_overgeneralised_has_no_peak(tmp_path: Path) -
 def test_the_mean_of_several_logs_has_a_band_and_no_peak(tmp_path: Path) -> None:
     [mean] = averages([log(tmp_path, [(0.25, 0.0), (0.5, 0.5)]), log(tmp_path, [(0.75, 0.0), (0.5, 0.5)])])
     found = figure(mean, "Exceptions over the epochs")
-    assert found.rows[0] == ("overgeneralisation", "1", "50.0\u00a0%", "[14.6, 85.4]", "2")
+    assert found.rows[0] == ("overgeneralisation", "1", "50.0\u00a0%", "± 35.4", "2")
     assert "peak" not in json.dumps(found.chart.to_dict())
     assert parts(mean, Prose) == [Prose("Means of 2, with one standard deviation either side.")]
 

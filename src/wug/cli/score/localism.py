@@ -58,7 +58,7 @@ def command(
 def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
     """Samples of a trace as trees."""
     from wug.errors import InputError
-    from wug.families.pcfgset import answered_steps, show
+    from wug.families.pcfgset import answer_tree, answered_steps
     from wug.types import Outcome
 
     found = answered_steps(path)
@@ -66,4 +66,4 @@ def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
         if number > len(found.suite):
             raise InputError(f"there is no sample {number:,}: the trace has {len(found.suite):,}", file=path)
     details = {row.item: row.detail for row in found.rows if isinstance(row, Outcome) and row.check == "consistency"}
-    return [f"{path.name}, sample {number}\n{show(details[str(number)])}" for number in samples]
+    return [f"{path.name}, sample {number}\n{answer_tree(details[str(number)])}" for number in samples]

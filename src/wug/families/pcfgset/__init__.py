@@ -29,7 +29,7 @@ from wug.families.pcfgset._plain import Plain, answered_plain, score_plain
 from wug.families.pcfgset._predictions import answers
 from wug.families.pcfgset._reading import problems_of, suite_of
 from wug.families.pcfgset._substitutivity import Substitutivity, answered_twins, score_substitutivity
-from wug.families.pcfgset._tree import show
+from wug.families.pcfgset._tree import answer_tree
 from wug.files import head as head_of
 from wug.types import Problem, Suite
 
@@ -41,6 +41,7 @@ __all__ = [
     "Plain",
     "Profile",
     "Substitutivity",
+    "answer_tree",
     "answered_exceptions",
     "answered_plain",
     "answered_steps",
@@ -54,7 +55,6 @@ __all__ = [
     "score_overgeneralisation",
     "score_plain",
     "score_substitutivity",
-    "show",
 ]
 
 OPTIONS: Mapping[str, str] = MappingProxyType({"split": "which files of a folder to take: test, dev or train"})

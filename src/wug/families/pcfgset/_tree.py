@@ -10,7 +10,7 @@ from wug.families.pcfgset.language import Argument, Expression, Step, draw
 NOTHING = "(nothing)"
 
 
-def show(detail: Mapping[str, Any]) -> str:
+def answer_tree(detail: Mapping[str, Any]) -> str:
     """The `detail` of a localism `consistency` outcome as lines of text."""
     rows: Sequence[Mapping[str, Any]] = detail["steps"]
     steps = tuple(Step(str(row["source"]).split()[0], _arguments(row["inputs"])) for row in rows)
