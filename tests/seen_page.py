@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder
 
 from wug.types import Outcome, Result
 
 EVIL = """<script>alert("x")</script></title></style><img src=x onerror=alert(1)>{{ 7 * 7 }}&amp;'"""
 INLINE = {"b", "code", "mark", "span", "strong", "sub"}
-VOID = {"meta", "link", "img", "br", "hr", "input"}
+VOID = {"meta", "link", "img", "br", "hr", "input", "wbr"}
 
 
 @dataclass
@@ -62,6 +63,55 @@ def read(page: str) -> Seen:
     seen.close()
     seen.text = " ".join(seen.text.split())
     return seen
+
+
+class _Elements(HTMLParser):
+    """Makes a tree of a page whose tags are all closed."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.made = TreeBuilder()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.made.start(tag, {name: value or "" for name, value in attrs})
+        if tag in VOID:
+            self.made.end(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.made.start(tag, {name: value or "" for name, value in attrs})
+        self.made.end(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            self.made.end(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.made.data(data)
+
+
+def elements(page: str) -> Element:
+    """The page as a tree."""
+    parser = _Elements()
+    parser.made.start("page", {})
+    parser.feed(page)
+    parser.close()
+    parser.made.end("page")
+    return parser.made.close()
+
+
+def words(element: Element, *without: str) -> str:
+    """The text of an element but for that of these tags in it, spaces squeezed."""
+
+    def pieces(one: Element) -> list[str]:
+        below = (piece for child in one for piece in [*pieces(child), child.tail or ""])
+        return [] if one.tag in without else [one.text or "", *below]
+
+    return " ".join("".join(pieces(element)).split())
+
+
+def classed(element: Element, tag: str, name: str) -> list[Element]:
+    """The elements of a tag that have a class."""
+    return [one for one in element.iter(tag) if name in one.get("class", "").split()]
 
 
 def taint(value: Any, renamed: Mapping[str, str]) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from wug.show.table import interval_text, value_text
+from wug.show.table import cells
 from wug.show.terminal import show
 from wug.types import Check, Estimate, Result
 
@@ -71,8 +71,8 @@ def test_a_deviation_over_runs_comes_after_a_plus_minus_sign() -> None:
     runs = Estimate("accuracy", "all", 0.8, 3, 0.79, 0.81, "population sd of shares")
     epochs = Estimate("peak_epoch", "all", 3.0, 3, 2.5, 3.5, "sd")
     found = replace(result([runs, epochs]), checks=(Check("accuracy"), Check("peak_epoch", "count")))
-    assert (value_text(found, runs), interval_text(found, runs)) == ("80.0 %", "± 1.0")
-    assert (value_text(found, epochs), interval_text(found, epochs)) == ("3.000", "± 0.500")
+    assert cells(found, runs) == ("80.0 %", "± 1.0")
+    assert cells(found, epochs) == ("3", "± 0.5")
 
 
 def test_a_share_by_source_is_in_per_cent_and_a_mean_at_a_bound_says_that_it_has_no_interval() -> None:
@@ -83,6 +83,6 @@ def test_a_share_by_source_is_in_per_cent_and_a_mean_at_a_bound_says_that_it_has
         result([share, mean, bleu]),
         checks=(Check("consistency"), Check("edit_distance", "tokens", "lower"), Check("bleu", "score")),
     )
-    assert (value_text(found, share), interval_text(found, share)) == ("90.0 %", "[50.0, 100.0]")
-    assert (value_text(found, mean), interval_text(found, mean)) == ("0.040", "no interval")
-    assert (value_text(found, bleu), interval_text(found, bleu)) == ("99.000", "")
+    assert cells(found, share) == ("90.0 %", "[50.0, 100.0]")
+    assert cells(found, mean) == ("0.04", "no interval")
+    assert cells(found, bleu) == ("99", "")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from wug.errors import InputError
 from wug.files import write_bytes
 from wug.show import _axes, _vega
+from wug.show.numbers import spaced, value_text
 
 if TYPE_CHECKING:
     import altair
@@ -36,6 +37,8 @@ class Point:
     """Which of several models it is, where there are several."""
     group: str = ""
     """The heading that its row stands under, such as the test circuit."""
+    interval: str = ""
+    """As a table has it, where that is more than `low` and `high`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class CurvePoint:
     high: float | None = None
     n: int | None = None
     series: str = ""
+    interval: str = ""
+    """As a table has it, where that is more than `low` and `high`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +326,7 @@ def _curve_datum(point: CurvePoint) -> dict[str, Any]:
 def _summit(peak: CurvePoint, x: str, share: bool) -> Any:
     """The value of a peak beside its point, and a line down to where it is."""
     alt = _vega.altair()
-    text = f"{100 * peak.value:.1f} %" if share else f"{peak.value:.4g}"
+    text = spaced(value_text(peak.value, share=share))
     datum = {**_curve_datum(peak), "text": f"peak {text}, {x} {peak.x:g}"}
     base = alt.Chart(alt.Data(values=[datum])).encode(x="x:Q", color=alt.Color("series:N"))
     rule = base.mark_rule(strokeDash=[3, 3], tooltip=None).encode(y=alt.Y("value:Q"))

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wug.show.markup import code, latex_table, markdown, markdown_table
+from wug.show.numbers import interval_text, number, signed_text, spaced, value_text
 from wug.show.table import delimited, finite
 from wug.show.terminal import common_signature, print_signature
 
@@ -172,18 +173,14 @@ def verdict(contrast: Contrast) -> str:
 
 def difference(contrast: Contrast) -> str:
     """With its sign: percentage points for shares, plain for numbers."""
-    if contrast.difference == 0:
-        return "0.0 pp" if contrast.share else "0"
-    return f"{100 * contrast.difference:+.1f} pp" if contrast.share else f"{contrast.difference:+.4g}"
+    return f"{signed_text(contrast.difference, share=contrast.share)}{' pp' * contrast.share}"
 
 
 def interval(contrast: Contrast) -> str:
     """In the unit of the difference; a dash without one."""
     if contrast.low is None or contrast.high is None:
         return "–"
-    if contrast.share:
-        return f"[{100 * contrast.low:+.1f}, {100 * contrast.high:+.1f}]"
-    return f"[{contrast.low:+.4g}, {contrast.high:+.4g}]"
+    return f"[{signed_text(contrast.low, share=contrast.share)}, {signed_text(contrast.high, share=contrast.share)}]"
 
 
 def p_text(p: float) -> str:
@@ -254,7 +251,7 @@ def _explained(detail: Mapping[str, Any]) -> str:
 
 def _short(value: str | float) -> str:
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return number(value)
     text = " ".join(str(value).split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
@@ -326,14 +323,14 @@ def differing(one: Disagreement, contrast: Contrast) -> str:
         return f"only {a if one.first > one.second else b} right"
     if contrast.share:
         return f"{a} {100 * one.first:.0f} %, {b} {100 * one.second:.0f} %"
-    return f"{a} {one.first:.4g}, {b} {one.second:.4g}"
+    return f"{a} {number(one.first)}, {b} {number(one.second)}"
 
 
 def _value(value: float, contrast: Contrast, spread: Spread | None) -> str:
-    scale, form, unit = (100, ".1f", " %") if contrast.share else (1, ".4g", "")
-    shown = format(scale * value, form)
-    deviation = _deviation(spread)
-    return f"{shown}{unit}" if deviation is None else f"{shown}{unit} ± {format(scale * deviation, form)}"
+    text, deviation = spaced(value_text(value, share=contrast.share)), _deviation(spread)
+    if deviation is None:
+        return text
+    return f"{text} {interval_text(-deviation, deviation, 'sd', share=contrast.share)}"
 
 
 def _deviation(spread: Spread | None) -> float | None:

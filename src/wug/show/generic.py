@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from wug.rows import Placed, Rows
 from wug.show import charts
-from wug.show.numbers import Shown, headlines, others, plain, shown
-from wug.show.view import Facts, Figure, Item, Items, Numbers, Part, Sample
+from wug.show.grouped import by_field, intervals_are, overall_parts, point
+from wug.show.numbers import Shown, plain
+from wug.show.view import Facts, Figure, Item, Items, Part, Sample
 from wug.types import Result
 
 ROWS = 80
@@ -19,9 +19,7 @@ ROWS = 80
 
 def parts(result: Result, rows: Rows) -> Iterator[Part]:
     """Estimates, their groups as charts, what the suite says of itself."""
-    yield Numbers(headlines(result))
-    if more := others(result):
-        yield Numbers(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
+    yield from overall_parts(result)
     yield from group_figures(result)
     if about := facts(result):
         yield Facts(about, folded="About this suite")
@@ -38,12 +36,9 @@ def items(result: Result, rows: Rows) -> Items:
 
 def group_figures(result: Result) -> list[Figure]:
     """A dot chart for each check and each field that it is broken down by."""
-    fields: dict[tuple[str, str], list[Shown]] = {}
-    for estimate in result.estimates:
-        name, equals, _ = estimate.group.partition("=")
-        if equals and math.isfinite(estimate.value):
-            fields.setdefault((estimate.check, name), []).append(shown(result, estimate))
-    return [_figure(check, name, rows, f"groups-{index}") for index, ((check, name), rows) in enumerate(fields.items())]
+    checks = dict.fromkeys(estimate.check for estimate in result.estimates)
+    fields = [(check, field, rows) for check in checks for field, rows in by_field(result, check).items()]
+    return [_figure(result, check, field, rows, f"groups-{i}") for i, (check, field, rows) in enumerate(fields)]
 
 
 def facts(result: Result) -> dict[str, Any]:
@@ -59,14 +54,14 @@ def _item(row: Placed, judgements: Sequence[Placed]) -> Item:
     )
 
 
-def _figure(check: str, name: str, rows: list[Shown], id: str) -> Figure:
-    points = [charts.Point(row.group.partition("=")[2], row.value, row.low, row.high, row.n) for row in rows]
+def _figure(result: Result, check: str, name: str, rows: list[Shown], id: str) -> Figure:
+    points, share = [point(row) for row in rows[:ROWS]], result.check(check).unit == "share"
     more = f" The first {ROWS} of {len(rows)} groups; the table has them all." if len(rows) > ROWS else ""
     return Figure(
         id=id,
-        draw=partial(charts.intervals, points[:ROWS], title=plain(check), share=all(row.share for row in rows)),
+        draw=partial(charts.intervals, points, title=plain(check), share=share),
         title=f"{plain(check).capitalize()} by {plain(name)}",
-        note=f"Dots with 95 % intervals.{more}",
+        note=f"{intervals_are(result, check)}{more}".strip(),
         columns=(plain(name), plain(check), "95 % interval", "n"),
-        rows=tuple((row.group.partition("=")[2], row.text, row.interval, str(row.n)) for row in rows),
+        rows=tuple((row.group, row.text, row.interval or "–", f"{row.n:,}") for row in rows),
     )

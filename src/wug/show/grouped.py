@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from wug.show import charts
-from wug.show.numbers import Shown, percent, shown
-from wug.show.view import Figure
+from wug.show.numbers import Shown, headlines, interval_text, is_deviation, others, percent, shown
+from wug.show.view import Figure, Numbers, Part, Prose
 from wug.types import Result
 
 FEW = 10
 """Items without which a point of a curve says little."""
 ROWS, TABLE = 100, 1000
 """Rows that a chart holds, and its table."""
+
+
+def overall_parts(result: Result) -> Iterator[Part]:
+    """The estimates over all items: those for a first look, a word on deviations, those for a second look."""
+    yield Numbers(headlines(result))
+    if note := spread_note(result):
+        yield Prose(note)
+    if more := others(result):
+        yield Numbers(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
 
 
 def overall_of(result: Result, *checks: str) -> list[Shown]:
@@ -59,13 +68,14 @@ def intervals_are(result: Result, check: str) -> str:
 def point(row: Shown, *, name: str | None = None, series: str = "", group: str = "") -> charts.Point:
     """A row as a dot."""
     low, high = _within(row)
-    return charts.Point(row.group if name is None else name, row.value, low, high, row.n, series, group)
+    name = row.group if name is None else name
+    return charts.Point(name, row.value, low, high, row.n, series, group, row.interval)
 
 
 def curve_points(rows: Iterable[Shown], series: str = "") -> list[charts.CurvePoint]:
     """Rows as the points of a curve; those of no number are left out."""
     return [
-        charts.CurvePoint(float(row.group), row.value, *_within(row), row.n, series)
+        charts.CurvePoint(float(row.group), row.value, *_within(row), row.n, series, row.interval)
         for row in rows
         if _is_number(row.group)
     ]
@@ -133,19 +143,18 @@ def counts_items(result: Result, check: str) -> bool:
 
 def spread_note(result: Result) -> str:
     """What the intervals are where they are none; empty where they are."""
-    found = [e for e in result.estimates if e.method is not None and "sd" in e.method.split()]
+    found = [e for e in result.estimates if is_deviation(e.method)]
     return f"Means of {max(e.n for e in found)}, with one standard deviation either side." if found else ""
 
 
 def _over_runs(result: Result, check: str) -> bool:
-    return any("sd" in (e.method or "").split() for e in result.estimates if e.check == check)
+    return any(is_deviation(e.method) for e in result.estimates if e.check == check)
 
 
 def _cells(one: charts.Point | charts.CurvePoint) -> tuple[str, str, str]:
     """Value, interval and n of a dot in a table."""
-    ends = [_bare(end) for end in (one.low, one.high) if end is not None]
-    interval = f"[{', '.join(ends)}]" if len(ends) == 2 else "–"
-    return percent(one.value), interval, "–" if one.n is None else f"{one.n:,}"
+    interval = one.interval or interval_text(one.low, one.high, None, share=True)
+    return percent(one.value), interval or "–", "–" if one.n is None else f"{one.n:,}"
 
 
 def _within(row: Shown) -> tuple[float | None, float | None]:
@@ -153,10 +162,6 @@ def _within(row: Shown) -> tuple[float | None, float | None]:
     if not row.share or row.low is None or row.high is None:
         return row.low, row.high
     return max(0.0, row.low), min(1.0, row.high)
-
-
-def _bare(value: float) -> str:
-    return percent(value).removesuffix("\u00a0%")
 
 
 def _is_number(text: str) -> bool:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from wug.show import charts
 from wug.show.markup import latex_table, markdown_table
+from wug.show.numbers import interval_text, spaced, value_text
 from wug.show.table import delimited, finite
 from wug.show.terminal import common_signature, print_signature
 from wug.show.view import Figure
@@ -22,7 +23,7 @@ from wug.show.view import Figure
 if TYPE_CHECKING:
     import altair
 
-    from wug.runs.learning import Curve, CurvePoint, Curves
+    from wug.runs.learning import Curve, Curves
 
 COLUMNS = ("suite", "kind", "check", "model", "step", "value", "n", "low", "high", "method", "runs")
 HEAD = ("suite", "check", "model", "step", "value", "interval", "n", "run")
@@ -48,7 +49,9 @@ def lines(curves: Curves) -> list[tuple[str, ...]]:
     return [
         (
             *(c.suite, c.check.replace("_", " "), c.series, f"{p.step:,.10g}"),
-            *(_value(c, p), _interval(c, p), f"{p.n:,}", ", ".join(map(str, p.runs))),
+            spaced(value_text(p.value, share=c.share)),
+            interval_text(p.low, p.high, p.method, share=c.share) or "–",
+            *(f"{p.n:,}", ", ".join(map(str, p.runs))),
         )
         for c in curves.curves
         for p in c.points
@@ -124,16 +127,3 @@ def _names(curves: list[Curve]) -> list[str]:
     parts = [(curve.suite, curve.check.replace("_", " "), curve.series) for curve in curves]
     telling = [place for place in range(3) if len({part[place] for part in parts}) > 1] or [1]
     return [" · ".join(part[place] for place in telling) for part in parts]
-
-
-def _value(curve: Curve, point: CurvePoint) -> str:
-    return f"{100 * point.value:.1f} %" if curve.share else f"{point.value:.4g}"
-
-
-def _interval(curve: Curve, point: CurvePoint) -> str:
-    if point.low is None or point.high is None:
-        return "–"
-    scale, form = (100, ".1f") if curve.share else (1, ".4g")
-    if (point.method or "").startswith("sd"):
-        return f"± {format(scale * (point.high - point.low) / 2, form)}"
-    return f"[{format(scale * point.low, form)}, {format(scale * point.high, form)}]"

@@ -1,4 +1,4 @@
-"""Numbers as they stand in every view: shares in per cent, intervals in the unit of their value."""
+"""Numbers as they stand in every medium: shares in per cent, intervals in the unit of their value."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 
 from wug.types import Estimate, Result
+
+LONG = 1e15
+"""Numbers from here on are written with an exponent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class Shown:
     text: str
     """Such as `78.9 %`."""
     interval: str
-    """Such as `[56.7, 91.5]`; empty without one."""
+    """Such as `[56.7, 91.5]`, or `± 2.0` for a deviation between runs; `no interval` where none holds; else empty."""
     n: int
     share: bool
     value: float
@@ -38,8 +41,8 @@ def shown(result: Result, estimate: Estimate) -> Shown:
         name=plain(estimate.check),
         reading=check.meaning,
         group=estimate.group,
-        text=percent(estimate.value) if share else number(estimate.value),
-        interval=_interval(low, high, share),
+        text=value_text(estimate.value, share=share),
+        interval=interval_text(low, high, estimate.method, share=share),
         n=estimate.n,
         share=share,
         value=estimate.value,
@@ -65,14 +68,47 @@ def plain(name: str) -> str:
     return name.replace("_", " ")
 
 
+def value_text(value: float, *, share: bool) -> str:
+    """A share in per cent, anything else as a number."""
+    return percent(value) if share else number(value)
+
+
+def interval_text(low: float | None, high: float | None, method: str | None, *, share: bool) -> str:
+    """An interval in the unit of its value; empty without one."""
+    if low is None or high is None:
+        return "no interval" if (method or "").startswith("none:") else ""
+    if is_deviation(method):
+        return f"± {_bare((high - low) / 2, share)}"
+    return f"[{_bare(low, share)}, {_bare(high, share)}]"
+
+
+def signed_text(value: float, *, share: bool) -> str:
+    """A difference with its sign and without its unit: percentage points for shares."""
+    text = _bare(value, share)
+    return f"+{text}" if value > 0 and text.strip("0.") else text
+
+
+def is_deviation(method: str | None) -> bool:
+    """Whether what stands for an interval is one standard deviation between runs, either side."""
+    return "sd" in (method or "").split()
+
+
+def spaced(text: str) -> str:
+    """The same with spaces that any program takes for such, as in a terminal or a table for a paper."""
+    return text.replace("\u00a0", " ")
+
+
 def percent(value: float) -> str:
     """`78.9 %`, which no line end divides."""
     return f"{_hundredfold(value)}\u00a0%" if math.isfinite(value) else "–"
 
 
 def number(value: float) -> str:
-    """Four figures of a number."""
-    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
+    """A number to four figures, and all before its point: `0.04`, `12.35`, `12346`."""
+    if not math.isfinite(value):
+        return "–"
+    # Adding 0 makes -0.0 plain.
+    return f"{value + 0.0:{'.0f' if 1000 <= abs(value) < LONG else '.4g'}}".replace("-", "−")
 
 
 def bits(value: float) -> str:
@@ -87,13 +123,11 @@ def finite(value: object) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _interval(low: float | None, high: float | None, share: bool) -> str:
-    if low is None or high is None:
-        return ""
-    text = _hundredfold if share else number
-    return f"[{text(low)}, {text(high)}]"
+def _bare(value: float, share: bool) -> str:
+    """A value without its unit."""
+    return _hundredfold(value) if share else number(value)
 
 
 def _hundredfold(value: float) -> str:
     # Adding 0 makes a rounded -0.0 plain.
-    return f"{round(100 * value, 1) + 0.0:.1f}"
+    return f"{round(100 * value, 1) + 0.0:.1f}".replace("-", "−")

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from wug.show.markup import code, latex_blocks, markdown_table
+from wug.show.numbers import shown, spaced
 from wug.types import Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
@@ -18,7 +19,7 @@ COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "hig
 
 def as_json(results: Sequence[Result]) -> str:
     """A list with an object for each suite and model."""
-    shown = [
+    found = [
         {
             "suite": result.suite,
             "kind": result.kind,
@@ -31,7 +32,7 @@ def as_json(results: Sequence[Result]) -> str:
         }
         for result in results
     ]
-    return json.dumps(finite(shown), ensure_ascii=False, indent=2, allow_nan=False)
+    return json.dumps(finite(found), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def finite(data: Any) -> Any:
@@ -151,7 +152,7 @@ def as_markdown(results: Sequence[Result]) -> str:
     """A table in Markdown with the signatures below."""
     head = ("suite", "model", "check", "group", "value", "95 % interval", "n")
     lines = [
-        (result.suite, result.model, e.check, e.group, value_text(result, e), interval_text(result, e), str(e.n))
+        (result.suite, result.model, e.check, e.group, *cells(result, e), str(e.n))
         for result in results
         for e in result.estimates
     ]
@@ -166,7 +167,7 @@ def as_latex(results: Sequence[Result]) -> str:
         [
             (
                 *(result.suite, *([result.model] if several else []), e.check, e.group),
-                *(value_text(result, e), interval_text(result, e), str(e.n)),
+                *(*cells(result, e), str(e.n)),
             )
             for e in result.estimates
         ]
@@ -184,27 +185,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Result]], str]] = {
 }
 
 
-def value_text(result: Result, estimate: Estimate) -> str:
-    """A share in per cent, anything else as it is."""
-    return f"{100 * estimate.value:.1f} %" if _is_share(result, estimate) else f"{estimate.value:.3f}"
-
-
-def interval_text(result: Result, estimate: Estimate) -> str:
-    """The interval in the unit of the value, a standard deviation over runs after ±; empty without either.
-
-    Where values lie so close to a bound that no interval holds, it says that there is none.
-    """
-    if estimate.low is None or estimate.high is None:
-        return "no interval" if (estimate.method or "").startswith("none:") else ""
-    scale, digits = (100, 1) if _is_share(result, estimate) else (1, 3)
-    if _is_deviation(estimate):
-        return f"± {scale * (estimate.high - estimate.low) / 2:.{digits}f}"
-    return f"[{scale * estimate.low:.{digits}f}, {scale * estimate.high:.{digits}f}]"
-
-
-def _is_share(result: Result, estimate: Estimate) -> bool:
-    return result.check(estimate.check).unit == "share"
-
-
-def _is_deviation(estimate: Estimate) -> bool:
-    return "sd" in (estimate.method or "").split()
+def cells(result: Result, estimate: Estimate) -> tuple[str, str]:
+    """An estimate's value and its interval, as every medium has them."""
+    row = shown(result, estimate)
+    return spaced(row.text), row.interval

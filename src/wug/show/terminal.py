@@ -14,8 +14,8 @@ from rich.text import Text
 
 from wug.rows import Filter, InMemory, Placed
 from wug.show.markup import visible
-from wug.show.numbers import plain
-from wug.show.table import interval_text, value_text
+from wug.show.numbers import percent, plain, spaced
+from wug.show.table import cells
 from wug.show.text import item_lines
 from wug.show.view import Item
 from wug.show.views import items_of
@@ -80,7 +80,7 @@ def block(result: Result) -> RenderableType:
         for estimate in fields.get("all", ()):
             meaning = result.check(check).meaning
             name = f"  {check.replace('_', ' ')}"
-            lines.insert(0, (name, meaning, value_text(result, estimate), interval_text(result, estimate)))
+            lines.insert(0, (name, meaning, *cells(result, estimate)))
         for name, meaning, value, interval in lines:
             table.add_row(escape(name), escape(meaning), f"[bold]{value}[/]", escape(interval))
     parts: list[RenderableType] = [head, table]
@@ -107,12 +107,13 @@ def overview(results: Sequence[Result]) -> Table:
             table.add_row(escape(result.suite), *model, f"[dim]{result.status}[/]", "", "", f"{result.n:,}")
         for place, estimate in enumerate(whole):
             first = place == 0
+            value, interval = cells(result, estimate)
             table.add_row(
                 escape(result.suite) if first else "",
                 *(model if first else [""] * len(model)),
                 escape(estimate.check.replace("_", " ")),
-                f"[bold]{value_text(result, estimate)}[/]",
-                escape(interval_text(result, estimate)),
+                f"[bold]{value}[/]",
+                escape(interval),
                 f"{estimate.n:,}",
             )
     return table
@@ -120,21 +121,21 @@ def overview(results: Sequence[Result]) -> Table:
 
 def circuits(results: Sequence[Result]) -> Table:
     """For each model and test circuit, the mean over its suites of the share of items that pass everything."""
-    cells: dict[tuple[str, str], list[float]] = {}
+    found: dict[tuple[str, str], list[float]] = {}
     for result in results:
         for estimate in result.estimates:
             if estimate.check == "all_predictions" and estimate.group.startswith("circuit="):
                 key = (result.model, estimate.group.removeprefix("circuit="))
-                cells.setdefault(key, []).append(estimate.value)
-    several = len({model for model, _ in cells}) > 1
+                found.setdefault(key, []).append(estimate.value)
+    several = len({model for model, _ in found}) > 1
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for name in ("circuit", *(["model"] if several else [])):
         table.add_column(name, overflow="fold")
     table.add_column("mean of suites", justify="right")
     table.add_column("suites", justify="right")
-    for (model, circuit), values in sorted(cells.items(), key=lambda cell: cell[0][::-1]):
-        shown = f"{100 * fmean(values):.1f} %"
-        table.add_row(escape(circuit), *([escape(model)] if several else []), f"[bold]{shown}[/]", str(len(values)))
+    for (model, circuit), values in sorted(found.items(), key=lambda cell: cell[0][::-1]):
+        mean = spaced(percent(fmean(values)))
+        table.add_row(escape(circuit), *([escape(model)] if several else []), f"[bold]{mean}[/]", str(len(values)))
     return table
 
 
@@ -198,13 +199,12 @@ def _grouped(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterat
             yield (
                 f"    {field}",
                 f"{len(found)} values: --format csv",
-                f"{value_text(result, low)} to {value_text(result, high)}",
+                f"{cells(result, low)[0]} to {cells(result, high)[0]}",
                 "",
             )
         else:
             for estimate in ordered:
-                texts = value_text(result, estimate), interval_text(result, estimate)
-                yield f"    {estimate.group}", f"n = {estimate.n:,}", *texts
+                yield f"    {estimate.group}", f"n = {estimate.n:,}", *cells(result, estimate)
 
 
 def _by_number(estimate: Estimate) -> float:

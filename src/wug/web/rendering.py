@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import JSONResponse
 
-from wug.show.numbers import plain
+from wug.show.numbers import number, plain
 from wug.show.page import plural
 from wug.types import Value
 
@@ -111,7 +111,7 @@ def verdict(value: Value) -> Markup:
         case None:
             kind, word = "none", "not judged"
         case _:
-            kind, word = "number", f"{value:.4g}"
+            kind, word = "number", number(value)
     return Markup('<span class="verdict {}">{}</span>').format(kind, word)
 
 

@@ -9,20 +9,15 @@ from wug.families.cogs.show.errors import broken_rules, error_figure, error_tabl
 from wug.families.cogs.show.lines import dialect_of, line
 from wug.families.cogs.show.types import FIRST, Kind, kinds, type_figure, type_table
 from wug.rows import Filter, Rows
-from wug.show.grouped import spread_note
-from wug.show.numbers import headlines, others
-from wug.show.view import Facts, Items, Later, Numbers, Part, Prose, Sample, Table
+from wug.show.grouped import overall_parts
+from wug.show.view import Facts, Items, Later, Part, Sample, Table
 from wug.types import Outcome, Result
 
 
 def parts(result: Result, rows: Rows) -> Iterator[Part]:
     """Measures, types, errors."""
     types = kinds(result)
-    yield Numbers(headlines(result))
-    if note := spread_note(result):
-        yield Prose(note)
-    if more := others(result):
-        yield Numbers(more, folded=f"{len(more)} more measure{'s' * (len(more) != 1)}")
+    yield from overall_parts(result)
     for part in (type_figure(result, types), type_table(result, types)):
         if part is not None:
             yield part

@@ -1,4 +1,4 @@
-"""The section about PCFG SET: curves, functions, trees of answers, the profile over epochs."""
+"""What there is to see of PCFG SET: curves, functions, trees of answers, the profile over epochs."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from seen_page import EVIL, check_escaped, read, tainted_outcomes
 from wug.families import pcfgset as family
 from wug.families.pcfgset.language import FUNCTIONS, answer
+from wug.families.pcfgset.show.trees import NODES
+from wug.rows import InMemory
 from wug.runs.average import averages
 from wug.runs.evaluate import conclude
 from wug.show import charts
 from wug.show.charts import CurvePoint, Part
-from wug.show.families import Figure, Place, pcfgset
-from wug.show.families.pcfgset._trees import NODES
 from wug.show.page import Report, render
+from wug.show.view import Figure, Item, Lines, Numbers, Prose, Tally, Tree
+from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.stats import estimates
 from wug.types import Estimate, Outcome, Result, Row, Suite
 
-PLACE = Place("here", 200, "wug export 7 --to csv")
 LINES = ["copy A1 B2", "repeat A1 B2", "append repeat A1 B2 , C3 D4", "reverse echo A1 B2"]
 
 
@@ -113,9 +114,32 @@ def log(folder: Path, shares: Sequence[tuple[float, float]]) -> Result:
     return concluded(found.suite, found.rows, f"file/{shares[0][0]}")
 
 
+Shown = TypeVar("Shown")
+
+
+def parts(result: Result, kind: type[Shown]) -> list[Shown]:
+    """The parts of a kind, those that wait for someone to ask among them."""
+    return [part for part in made(parts_of(result, InMemory(result.outcomes))) if isinstance(part, kind)]
+
+
 def figure(result: Result, title: str) -> Figure:
-    [found] = [one for one in pcfgset.section(result, PLACE).values["figures"] if one.title == title]
+    [found] = [one for one in parts(result, Figure) if one.title == title]
     return found
+
+
+def sampled(result: Result, room: int = 200) -> list[Batch]:
+    """The items that a page with so much room shows, group by group."""
+    rows = InMemory(result.outcomes)
+    items = items_of(result, rows)
+    [sample] = items.samples
+    return batches(items, sample, rows, room)
+
+
+def only_item(result: Result) -> Item:
+    """The one item that a page shows."""
+    [batch] = sampled(result)
+    [(_, item)] = batch.items
+    return item
 
 
 def layers(chart: Any) -> list[dict[str, Any]]:
@@ -173,13 +197,12 @@ def test_a_wrong_answer_stands_beside_its_target_with_the_difference_marked(tmp_
     page = render([Report(plain(tmp_path, {"copy A1 B2": "A1 C3"}))])
     assert "A1 <ins>B2</ins>" in page
     assert "A1 <del>C3</del>" in page
-    assert "copy 1 of 1 wrong Item 1 source copy A1 B2 target A1 B2 answer A1 C3" in read(page).text
+    assert "copy 1 of 1 wrong Item 1 source copy A1 B2 target A1 B2 ✗ answer A1 C3" in read(page).text
 
 
 @pytest.mark.parametrize(("said", "note"), [("A1", "stops too early"), ("", "no answer"), ("B2 A1", "")])
 def test_an_answer_that_ends_too_early_is_called_so(tmp_path: Path, said: str, note: str) -> None:
-    [batch] = pcfgset.section(plain(tmp_path, {"copy A1 B2": said}), PLACE).values["batches"]
-    assert [one.note for one in batch.answers] == [note]
+    assert only_item(plain(tmp_path, {"copy A1 B2": said})).note == note
 
 
 def test_an_empty_answer_is_shown_as_nothing(tmp_path: Path) -> None:
@@ -241,8 +264,11 @@ def test_consistency_and_both_accuracies_are_curves_over_steps(tmp_path: Path) -
 
 
 def test_a_sample_is_a_tree_with_the_first_wrong_step_marked(tmp_path: Path) -> None:
-    [(steps, [tree])] = pcfgset.section(unrolled(tmp_path, LOCAL_WRONG), PLACE).values["trees"]
-    assert steps == 3
+    result = unrolled(tmp_path, LOCAL_WRONG)
+    assert [(batch.name, batch.count, batch.total) for batch in sampled(result)] == [("3 steps", 1, 1)]
+    item = only_item(result)
+    tree, _ = item.parts
+    assert isinstance(tree, Tree)
     assert [(node.function, node.state) for node in tree.nodes] == [
         ("append", "later"),
         ("echo", "first"),
@@ -250,7 +276,7 @@ def test_a_sample_is_a_tree_with_the_first_wrong_step_marked(tmp_path: Path) -> 
         ("reverse", ""),
         ("", ""),
     ]
-    assert tree.note == "first wrong: echo"
+    assert item.note == "first wrong: echo"
 
 
 def test_the_tree_is_nested_lists_that_close(tmp_path: Path) -> None:
@@ -267,9 +293,11 @@ def test_the_tree_is_nested_lists_that_close(tmp_path: Path) -> None:
 
 def test_right_steps_with_a_wrong_whole_are_called_so(tmp_path: Path) -> None:
     result = unrolled(tmp_path, {"copy copy A1 B2": "B2"})
-    [(_, [tree])] = pcfgset.section(result, PLACE).values["trees"]
-    assert tree.note == "every step is right, the whole is not"
-    assert [line.label for line in tree.lines] == ["target", "✓ step by step", "✗ as a whole"]
+    item = only_item(result)
+    _, lines = item.parts
+    assert isinstance(lines, Lines)
+    assert item.note == "every step is right, the whole is not"
+    assert [line.label for line in lines.lines] == ["target", "✓ step by step", "✗ as a whole"]
 
 
 def test_a_very_deep_tree_is_cut_and_says_so(tmp_path: Path) -> None:
@@ -280,7 +308,8 @@ def test_a_very_deep_tree_is_cut_and_says_so(tmp_path: Path) -> None:
     outcome = Outcome("1", "consistency", False, {"steps": str(depth)}, detail)
     made = (outcome, Outcome("1", "unrolled_accuracy", True), Outcome("1", "original_accuracy", False))
     result = Result("s", "pcfgset", "m", "complete", "", 1, tuple(estimates(made)), outcomes=made)
-    [(_, [tree])] = pcfgset.section(result, PLACE).values["trees"]
+    tree, _ = only_item(result).parts
+    assert isinstance(tree, Tree)
     assert len(tree.nodes) == NODES
     seen = read(render([Report(result)]))
     assert seen.unbalanced == []
@@ -288,8 +317,8 @@ def test_a_very_deep_tree_is_cut_and_says_so(tmp_path: Path) -> None:
 
 
 def test_how_whole_and_steps_go_together_is_counted(tmp_path: Path) -> None:
-    tally = pcfgset.section(unrolled(tmp_path, LOCAL_WRONG), PLACE).values["tally"]
-    assert [row[:2] for row in tally] == [("consistent, right", 1), ("not consistent, only the whole right", 1)]
+    [tally] = parts(unrolled(tmp_path, LOCAL_WRONG), Tally)
+    assert [row[:2] for row in tally.rows] == [("consistent, right", 1), ("not consistent, only the whole right", 1)]
 
 
 def test_single_steps_are_judged_by_the_inputs_that_they_were_given(tmp_path: Path) -> None:
@@ -329,8 +358,8 @@ def test_the_profile_over_epochs_names_its_first_peak(tmp_path: Path) -> None:
 
 
 def test_the_values_of_a_log_are_in_per_cent_and_the_epoch_is_none(tmp_path: Path) -> None:
-    rows = pcfgset.section(log(tmp_path, [(0.25, 0.0), (0.75, 0.5)]), PLACE).values["overall"]
-    assert {row.check: row.text for row in rows} == {
+    found = parts(log(tmp_path, [(0.25, 0.0), (0.75, 0.5)]), Numbers)
+    assert {row.check: row.text for numbers in found for row in numbers.rows} == {
         "overgeneralisation_peak": "75.0\u00a0%",
         "peak_epoch": "2",
         "memorisation_final": "50.0\u00a0%",
@@ -345,11 +374,10 @@ def test_a_log_in_which_nothing_is_overgeneralised_has_no_peak(tmp_path: Path) -
 
 def test_the_mean_of_several_logs_has_a_band_and_no_peak(tmp_path: Path) -> None:
     [mean] = averages([log(tmp_path, [(0.25, 0.0), (0.5, 0.5)]), log(tmp_path, [(0.75, 0.0), (0.5, 0.5)])])
-    section = pcfgset.section(mean, PLACE)
     found = figure(mean, "Exceptions over the epochs")
-    assert found.rows[0] == ("overgeneralisation", "1", "50.0\u00a0%", "[14.6, 85.4]", "2")
+    assert found.rows[0] == ("overgeneralisation", "1", "50.0\u00a0%", "± 35.4", "2")
     assert "peak" not in json.dumps(found.chart.to_dict())
-    assert section.values["note"] == "Means of 2, with one standard deviation either side."
+    assert parts(mean, Prose) == [Prose("Means of 2, with one standard deviation either side.")]
 
 
 def test_how_exceptions_are_answered_comes_by_pair_and_for_two_functions(tmp_path: Path) -> None:
@@ -362,8 +390,8 @@ def test_how_exceptions_are_answered_comes_by_pair_and_for_two_functions(tmp_pat
 
 def test_an_answer_to_an_exception_says_which_reading_it_is(tmp_path: Path) -> None:
     result = exceptions(tmp_path, {"reverse echo A1 B2": "A1 B2 B2", "copy reverse echo A1 B2 C3": "Z1"})
-    [batch] = pcfgset.section(result, PLACE).values["batches"]
-    assert [(one.note, one.fails) for one in batch.answers] == [
+    [batch] = sampled(result)
+    assert [(item.note, item.fails) for _, item in batch.items] == [
         ("answered as an exception", False),
         ("answered otherwise", True),
     ]
@@ -389,9 +417,8 @@ def test_each_test_has_the_headline_of_the_paper(tmp_path: Path) -> None:
 def test_means_over_runs_have_their_curves_and_no_answers(tmp_path: Path) -> None:
     runs = [plain(tmp_path, {}), replace(plain(tmp_path, {"copy A1 B2": ""}), signature="wug:0.1.0|suite:x|model:b")]
     [mean] = averages([replace(runs[0], signature="wug:0.1.0|suite:x|model:a"), runs[1]])
-    values = pcfgset.section(mean, PLACE).values
-    assert values["batches"] == []
-    assert values["overall"][0].text == "87.5\u00a0%"
+    assert sampled(mean) == []
+    assert parts(mean, Numbers)[0].rows[0].text == "87.5\u00a0%"
     assert "standard deviation" in figure(mean, "Accuracy by depth").note
 
 
@@ -400,15 +427,13 @@ def test_a_result_without_anything_still_has_its_section() -> None:
     assert "failed" in read(render([Report(result)])).text
 
 
-def test_what_is_left_out_is_counted_with_the_command_that_has_it(tmp_path: Path) -> None:
+def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     lines = [f"copy A{n} B{n}" for n in range(1, 13)] + [f"echo A{n} B{n}" for n in range(1, 3)]
     result = plain(tmp_path, dict.fromkeys(lines, "Z1"), lines)
-    values = pcfgset.section(result, replace(PLACE, room=5)).values
-    assert [(batch.name, len(batch.answers), batch.left) for batch in values["batches"]] == [
+    assert [(batch.name, len(batch.items), batch.left) for batch in sampled(result, room=5)] == [
         ("copy", 3, 9),
         ("echo", 2, 0),
     ]
-    assert values["left"] == 9
 
 
 def test_markup_in_sources_and_answers_is_shown_as_text(tmp_path: Path) -> None:
