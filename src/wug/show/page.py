@@ -19,6 +19,7 @@ from wug.rows import InMemory, Rows
 from wug.show import _vega, charts
 from wug.show.comparison_section import compared
 from wug.show.numbers import Shown, headlines, plain, shown
+from wug.show.sample import allotted
 from wug.show.view import Figure, Items, Part, Sample
 from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.types import Result
@@ -124,8 +125,9 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
 
 def _samples(items: Items, rows: Rows, room: int) -> tuple[tuple[Sample, list[Batch]], ...]:
     """The items that there is room for; a sample of none is left out."""
-    share = max(LEAST, room // max(1, len(items.samples)))
-    found = ((sample, batches(items, sample, rows, share)) for sample in items.samples)
+    sizes = {sample.title: rows.tally(sample.check)[sample.value or ""] for sample in items.samples}
+    shares = allotted(sizes, max(room, LEAST * len(sizes)))
+    found = ((sample, batches(items, sample, rows, shares[sample.title])) for sample in items.samples)
     return tuple((sample, some) for sample, some in found if some)
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from wug.show.markup import visible
 from wug.show.table import interval_text, value_text
+from wug.show.views import summary_of
 from wug.types import Estimate, Result
 
 MANY = 4
@@ -116,8 +117,9 @@ def circuits(results: Sequence[Result]) -> Table:
     """For each model and test circuit, the mean over its suites of the share of items that pass everything."""
     cells: dict[tuple[str, str], list[float]] = {}
     for result in results:
+        summary = summary_of(result.kind)
         for estimate in result.estimates:
-            if estimate.check == "all_predictions" and estimate.group.startswith("circuit="):
+            if estimate.check == summary and estimate.group.startswith("circuit="):
                 key = (result.model, estimate.group.removeprefix("circuit="))
                 cells.setdefault(key, []).append(estimate.value)
     several = len({model for model, _ in cells}) > 1
@@ -135,8 +137,9 @@ def circuits(results: Sequence[Result]) -> Table:
 def failures(result: Result) -> list[str]:
     """The items that fail, each with what explains it."""
     lines = []
+    summary = summary_of(result.kind)
     for outcome in result.outcomes:
-        if outcome.value is False and outcome.check != "all_predictions":
+        if outcome.value is False and outcome.check != summary:
             lines.append(f"{result.suite}  item {outcome.item}  {outcome.check.replace('_', ' ')}")
             lines += [f"    {key}: {value}" for key, value in outcome.detail.items()]
     return lines

@@ -23,11 +23,14 @@ from wug.families.syntaxgym._write import (
     tsv_text,
     with_results,
 )
+from wug.families.syntaxgym.checks import SUMMARY
+from wug.families.syntaxgym.tables import surprisals, tsv
 from wug.files import write_text
 from wug.types import Problem
 
 __all__ = [
     "OPTIONS",
+    "SUMMARY",
     "EvaluatedSuite",
     "SyntaxGymSuite",
     "check",
@@ -40,9 +43,11 @@ __all__ = [
     "results_tsv",
     "schema",
     "score_evaluated",
+    "surprisals",
     "surprisals_tsv",
     "to_csv",
     "to_json",
+    "tsv",
     "tsv_text",
     "with_results",
 ]
