@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 Row = TypeVar("Row")
+Key = TypeVar("Key")
 
 
 def spread(rows: Iterable[Row], room: int, group: Callable[[Row], str]) -> dict[str, list[Row]]:
@@ -20,7 +21,7 @@ def spread(rows: Iterable[Row], room: int, group: Callable[[Row], str]) -> dict[
     return {name: _evenly(members, counts[name]) for name, members in groups.items() if counts[name]}
 
 
-def allotted(sizes: Mapping[str, int], room: int) -> dict[str, int]:
+def allotted(sizes: Mapping[Key, int], room: int) -> dict[Key, int]:
     """How many of each group there is room for: what a small one leaves is for the others."""
     counts = dict.fromkeys(sizes, 0)
     left = min(room, sum(sizes.values()))
