@@ -87,10 +87,12 @@ def batches(items: Items, sample: Sample, rows: Rows, room: int) -> list[Batch]:
 
 @functools.cache
 def module_of(kind: str) -> ModuleType:
-    """The module that shows a family: `show` in its package; the generic one where there is none."""
+    """The module that shows a family: itself, or `show` in its package; the generic one where there is neither."""
     family = family_of(kind)
     if family is None:
         return generic
+    if hasattr(family, "parts") and hasattr(family, "items"):
+        return family
     name = f"{family.__name__}.show"
     there = hasattr(family, "__path__") and importlib.util.find_spec(name) is not None
     return importlib.import_module(name) if there else generic

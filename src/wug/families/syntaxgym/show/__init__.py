@@ -39,7 +39,10 @@ def items(result: Result, rows: Rows) -> Items:
     checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
     check = SUMMARY if SUMMARY in checks or not checks else checks[0]
     predictions = [(row.check, found) for row in headlines(result) if (found := prediction_of(row.check))]
-    failing = (Sample(f"{found.title}: items that fail", name, folded=True) for name, found in predictions)
+    failing = (
+        Sample(f"{found.title}: items that fail", name, heading=lambda group: "failing items", folded=True)
+        for name, found in predictions
+    )
     whole = Sample("Item by item", check, value=None)
     show = partial(item, result=result, marks=compared_regions(result))
     return Items(check, show, (*failing, whole), size=12, scale=True)
