@@ -135,15 +135,17 @@ def test_a_formula_that_was_written_otherwise_stands_there_too(seen: Seen) -> No
 
 
 def test_the_items_that_fail_stand_with_margin_sentences_and_both_sides(seen: Seen) -> None:
-    failing = seen.text[seen.text.index("1 failing item") :]
-    assert "Item 2 margin −2.00 bits" in failing
-    assert "match The wugs swim4.00 mismatch The wugs swims2.00" in failing
-    assert "fails 4.00 < 2.00" in failing
+    assert "1 item fails, shown below." in seen.text
+    start = seen.text.index("Prediction 0: items that fail")
+    failing = seen.text[start : seen.text.index("Item by item")]
+    assert "failing items 1 of 2 fail Item 2 The wugs swim margin −2.00 bits" in failing
+    assert "fails 4.00 < 2.00 (2;%match%) < (2;%mismatch%)" in failing
+    assert "1 subject 2 verb match Thewugs Σ 7.5 swim mismatch Thewugs Σ 7.5 swims" in failing
 
 
 def test_the_tokens_of_an_item_are_shaded_by_their_bits(page: str) -> None:
     # Two bits to a shade: 5 bits are in the third, 2.5 in the second; a token without any has none.
-    assert "<b class=sx title=–>The</b><b class=s2 title=5.0>w</b><b class=s1 title=2.5>ugs</b>" in page
+    assert '<b class="sx" title="–">The</b><b class="s2" title="5.0">w</b><b class="s1" title="2.5">ugs</b>' in page
 
 
 def test_signature_command_run_and_warnings_stand_there(seen: Seen) -> None:
@@ -248,12 +250,13 @@ def test_two_runs_of_one_model_are_told_apart() -> None:
     assert "causal/gpt2@607a30d (run 5)" in seen.text
 
 
-def test_where_there_is_no_room_failing_items_come_first_and_the_rest_is_counted() -> None:
+def test_where_there_is_no_room_for_all_items_those_that_fail_are_shown_and_the_rest_is_counted() -> None:
     outcomes = [row for number in range(1, 211) for row in item(str(number), 2.0, 8.0 if number < 210 else 1.0)]
     seen = read(render([Report(agreement(outcomes=tuple(outcomes)), run=7)]))
-    items = seen.text[seen.text.index("Item by item") :]
-    assert re.findall(r"Item (\d+) The", items)[:2] == ["210", "1"]
-    assert "10 more items are left out to keep this page small. All of them: wug export 7 --to csv" in items
+    failing, items = seen.text.split("Prediction 0: items that fail")[1].split("Item by item")
+    assert re.findall(r"Item (\d+) The", failing) == ["210"]
+    assert len(re.findall(r"Item \d+ The", items)) == 199  # one of the 200 that a section may show stands above
+    assert "11 more items of these are left out to keep this page small. All of them: wug export 7 --to csv" in items
 
 
 def test_a_page_of_34_suites_of_28_items_stays_under_six_megabytes() -> None:
@@ -297,7 +300,7 @@ def test_a_region_without_a_value_is_shown_without_one() -> None:
     given["match"]["regions"][1] = region(2, "swim", None, [["swim", None]])
     outcome = replace(endless, detail={"conditions": given})
     page = render([Report(agreement(outcomes=(outcome,)))])
-    assert "<b class=sx title=–>swim</b>" in page
+    assert '<b class="sx" title="–">swim</b>' in page
 
 
 def test_another_family_shows_estimates_by_group_and_what_explains_a_failure() -> None:

@@ -8,10 +8,10 @@ import io
 import re
 import sqlite3
 
-import material
 import pytest
 from starlette.testclient import TestClient
 
+import material
 from wug.web.site import Site
 
 LINK = re.compile(r'(?:href|data-spec|data-fragment)="(/[^"#]*)')
@@ -113,6 +113,19 @@ def test_the_region_chart_is_of_all_items_or_of_one(client: TestClient, site: Si
     assert {row["items"] for row in mean} == {"6"}
     assert {row["items"] for row in one} == {"1"}
     assert [row["bits"] for row in one if row["condition"] == "match"] == ["11", "4.3"]
+
+
+def test_of_very_many_items_the_region_chart_is_read_afterwards_and_that_of_one_at_once(
+    client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wug.families.syntaxgym.show.MANY", 5)
+    material.keep(site.store, material.syntaxgym(items=6))
+    page = client.get("/result/1").text
+    assert 'data-spec="/result/1/figure/regions.vl.json"' in page
+    assert "The numbers of this chart" not in page
+    assert {row["items"] for row in client.get("/result/1/figure/regions.json").json()} == {"6"}
+    assert 'data-spec="/result/1/figure/regions.vl.json?item=2"' in client.get("/result/1/item/3").text
+    assert {row["items"] for row in client.get("/result/1/figure/regions.json?item=2").json()} == {"1"}
 
 
 def test_an_item_has_its_tokens_shaded(client: TestClient, site: Site) -> None:

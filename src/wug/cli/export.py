@@ -94,12 +94,14 @@ def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcom
 
 
 def _rows(results: list[Result], what: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    from wug.families.syntaxgym import surprisals
     from wug.show import table
 
     if what == "estimates":
         return list(table.COLUMNS), table.estimate_rows(results)
     if what == "surprisals":
-        return table.surprisal_rows(results)
+        columns, rows = surprisals(results)
+        return list(columns), rows
     return table.outcome_rows(results)
 
 

@@ -19,6 +19,7 @@ from wug.rows import InMemory, Rows
 from wug.show import _vega, charts
 from wug.show.comparison_section import compared
 from wug.show.numbers import Shown, headlines, plain, shown
+from wug.show.sample import allotted
 from wug.show.view import Figure, Items, Part, Sample
 from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.types import Result
@@ -97,13 +98,13 @@ def overview_of(results: Sequence[Result]) -> Figure | None:
 
 
 def _entries(reports: Sequence[Report]) -> list[Entry]:
-    room = max(LEAST, min(MOST, ITEMS // len(reports)))
+    every = [InMemory(report.result.outcomes) for report in reports]
+    shown_items = [items_of(report.result, rows) for report, rows in zip(reports, every, strict=True)]
+    rooms = _rooms(shown_items, every)
     elsewhere = OTHER if any(report.result.meta.get("circuit") for report in reports) else ""
     entries: list[Entry] = []
-    for report, model in zip(reports, _model_names(reports), strict=True):
-        result = report.result
-        rows = InMemory(result.outcomes)
-        items = items_of(result, rows)
+    for place, (report, model) in enumerate(zip(reports, _model_names(reports), strict=True)):
+        result, rows, items = report.result, every[place], shown_items[place]
         entries.append(
             Entry(
                 report=report,
@@ -115,17 +116,28 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
                 headline=None if result.headline is None else shown(result, result.headline),
                 parts=tuple(made(parts_of(result, rows))),
                 items=items,
-                samples=_samples(items, rows, room),
+                samples=_samples(items, rows, rooms[place]),
                 export=f"wug export {'RUN' if report.run is None else report.run} --to csv",
             )
         )
     return [entry for suites in _by_circuit(entries).values() for suite in suites.values() for entry in suite]
 
 
+def _rooms(items: Sequence[Items], rows: Sequence[Rows]) -> dict[int, int]:
+    """How many items each section may show: what small ones leave is for the others."""
+    wanted = {place: min(MOST, sum(_sizes(*one).values())) for place, one in enumerate(zip(items, rows, strict=True))}
+    return allotted(wanted, max(ITEMS, LEAST * len(wanted)))
+
+
+def _sizes(items: Items, rows: Rows) -> dict[int, int]:
+    """How many items each sample has."""
+    return {place: rows.tally(one.check)[one.value or ""] for place, one in enumerate(items.samples)}
+
+
 def _samples(items: Items, rows: Rows, room: int) -> tuple[tuple[Sample, list[Batch]], ...]:
     """The items that there is room for; a sample of none is left out."""
-    share = max(LEAST, room // max(1, len(items.samples)))
-    found = ((sample, batches(items, sample, rows, share)) for sample in items.samples)
+    shares = allotted(_sizes(items, rows), max(room, LEAST * len(items.samples)))
+    found = ((sample, batches(items, sample, rows, shares[place])) for place, sample in enumerate(items.samples))
     return tuple((sample, some) for sample, some in found if some)
 
 

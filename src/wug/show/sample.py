@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 Row = TypeVar("Row")
+Key = TypeVar("Key")
 
 
 def spread(rows: Iterable[Row], room: int, group: Callable[[Row], str]) -> dict[str, list[Row]]:
@@ -16,12 +17,12 @@ def spread(rows: Iterable[Row], room: int, group: Callable[[Row], str]) -> dict[
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(group(row), []).append(row)
-    counts = _allotted({name: len(members) for name, members in groups.items()}, room)
+    counts = allotted({name: len(members) for name, members in groups.items()}, room)
     return {name: _evenly(members, counts[name]) for name, members in groups.items() if counts[name]}
 
 
-def _allotted(sizes: dict[str, int], room: int) -> dict[str, int]:
-    """How many of each group are shown: what a small one leaves is for the others."""
+def allotted(sizes: Mapping[Key, int], room: int) -> dict[Key, int]:
+    """How many of each group there is room for: what a small one leaves is for the others."""
     counts = dict.fromkeys(sizes, 0)
     left = min(room, sum(sizes.values()))
     while left > 0:

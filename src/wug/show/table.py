@@ -12,6 +12,7 @@ from typing import Any
 
 from wug.show.markup import code, latex_blocks, markdown_table
 from wug.show.numbers import shown, spaced
+from wug.show.views import family_of
 from wug.types import Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
@@ -99,20 +100,11 @@ def as_csv(results: Sequence[Result]) -> str:
 
 
 def as_tsv(results: Sequence[Result]) -> str:
-    """The estimates, tab-separated; for SyntaxGym suites the table of SyntaxGym, a row a judgement."""
-    if results and all(result.kind == "syntaxgym" for result in results):
-        return delimited(("suite", "prediction_id", "item_number", "result"), syntaxgym_rows(results), "\t")
-    return delimited(COLUMNS, estimate_rows(results), "\t")
-
-
-def syntaxgym_rows(results: Sequence[Result]) -> list[tuple[str, str, str, bool]]:
-    """SyntaxGym's own table: a row for each prediction and item, by the suite's first metric."""
-    return [
-        (result.suite, outcome.check.removeprefix("prediction_"), outcome.item, bool(outcome.value))
-        for result in results
-        for outcome in result.outcomes
-        if outcome.check.startswith("prediction_") and "/" not in outcome.check
-    ]
+    """The estimates, tab-separated; for suites of one family the table that its users know, where it has one."""
+    kinds = {result.kind for result in results}
+    table = getattr(family_of(kinds.pop()), "tsv", None) if len(kinds) == 1 else None
+    columns, rows = (COLUMNS, estimate_rows(results)) if table is None else table(results)
+    return delimited(columns, rows, "\t")
 
 
 def outcome_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -131,19 +123,6 @@ def outcome_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, 
         )
         for r in results
         for o in r.outcomes
-    ]
-    return columns, rows
-
-
-def surprisal_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows of SyntaxGym's table of region surprisals, in bits."""
-    columns = ["suite", "item_number", "condition_name", "region_number", "content", "metric_value", "oovs"]
-    rows = [
-        (r.suite, o.item, condition, region["number"], region["content"], region["value"], ",".join(region["oovs"]))
-        for r in results
-        for o in r.outcomes
-        for condition, sentence in o.detail.get("conditions", {}).items()
-        for region in sentence["regions"]
     ]
     return columns, rows
 

@@ -18,7 +18,7 @@ from wug.show.numbers import percent, plain, spaced
 from wug.show.table import cells
 from wug.show.text import item_lines
 from wug.show.view import Item
-from wug.show.views import items_of
+from wug.show.views import items_of, summary_of
 from wug.types import Estimate, Result, Signature
 
 MANY = 4
@@ -123,8 +123,9 @@ def circuits(results: Sequence[Result]) -> Table:
     """For each model and test circuit, the mean over its suites of the share of items that pass everything."""
     found: dict[tuple[str, str], list[float]] = {}
     for result in results:
+        summary = summary_of(result.kind)
         for estimate in result.estimates:
-            if estimate.check == "all_predictions" and estimate.group.startswith("circuit="):
+            if estimate.check == summary and estimate.group.startswith("circuit="):
                 key = (result.model, estimate.group.removeprefix("circuit="))
                 found.setdefault(key, []).append(estimate.value)
     several = len({model for model, _ in found}) > 1
@@ -143,9 +144,10 @@ def failures(result: Result) -> Iterator[str]:
     """The items that fail, each with the checks that it fails and what explains them."""
     rows = InMemory(result.outcomes)
     items = items_of(result, rows)
+    summary = summary_of(result.kind)
     failing: dict[str, list[Placed]] = {}
     for row in rows.each(Filter(value="false")):
-        if row.outcome.check != "all_predictions":  # which says no more than the predictions do
+        if row.outcome.check != summary:  # which says no more than what it sums up
             failing.setdefault(row.outcome.item, []).append(row)
     for name, some in failing.items():
         shown: list[tuple[Item, list[str]]] = []

@@ -250,6 +250,8 @@ class Later:
     make: Callable[[], Figure | Table | Tally | None]
     figure: bool = True
     """Whether it is a chart, so that a page knows how to wait for it."""
+    alone: Callable[[str], Figure | None] | None = None
+    """The same chart of one item, which takes no such look."""
 
 
 Part: TypeAlias = (
@@ -293,6 +295,8 @@ class Sample:
     titles: Mapping[str, str] = field(default_factory=dict)
     """What is known of a group besides; the groups stand in this order, others behind them."""
     note: str = ""
+    folded: bool = False
+    """Whether it is for a second look, also where it is one group alone."""
 
 
 @dataclass(frozen=True, slots=True)

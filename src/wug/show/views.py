@@ -88,14 +88,25 @@ def batches(items: Items, sample: Sample, rows: Rows, room: int) -> list[Batch]:
 @functools.cache
 def module_of(kind: str) -> ModuleType:
     """The module that shows a family: itself, or `show` in its package; the generic one where there is neither."""
-    if kind not in registry.names("families"):
-        return generic
-    try:
-        family = registry.find("families", kind)
-    except BrokenPlugin:  # its results are kept, and can still be looked at
+    family = family_of(kind)
+    if family is None:
         return generic
     if hasattr(family, "parts") and hasattr(family, "items"):
         return family
     name = f"{family.__name__}.show"
     there = hasattr(family, "__path__") and importlib.util.find_spec(name) is not None
     return importlib.import_module(name) if there else generic
+
+
+def summary_of(kind: str) -> str | None:
+    """The check of a family that holds for an item where all its others do; None where it has none."""
+    found: str | None = getattr(family_of(kind), "SUMMARY", None)
+    return found
+
+
+def family_of(kind: str) -> ModuleType | None:
+    """The package of a family; None for one that is not installed, or is broken: its results can still be shown."""
+    try:
+        return registry.find("families", kind) if kind in registry.names("families") else None
+    except BrokenPlugin:
+        return None

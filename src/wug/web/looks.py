@@ -9,7 +9,7 @@ from wug.runs.shelf import Run, Summary
 from wug.show.numbers import Shown, shown
 from wug.show.view import Items, Part
 from wug.show.views import items_of, parts_of
-from wug.types import Result
+from wug.types import Result, Signature
 from wug.web.site import Site
 
 
@@ -46,7 +46,16 @@ def look_at(site: Site, number: int) -> Look:
 
 def headline(summary: Summary) -> Shown | None:
     """What stands for a result in the grid; None where it has no estimate."""
-    result = Result(summary.suite, summary.kind, summary.model, summary.status, "", summary.n, summary.estimates, checks=summary.checks)
+    result = Result(
+        summary.suite,
+        summary.kind,
+        summary.model,
+        summary.status,
+        Signature(),
+        summary.n,
+        summary.estimates,
+        checks=summary.checks,
+    )
     return headline_of(result)
 
 

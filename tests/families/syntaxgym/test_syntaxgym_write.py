@@ -180,11 +180,9 @@ def test_an_evaluated_suite_of_some_items_has_only_these(tmp_path: Path) -> None
 
 def test_the_results_table_has_the_columns_that_users_know() -> None:
     result = Result("wugs", "syntaxgym", "m", "complete", "", 1, (), outcomes=tuple(outcomes()))
-    assert list(syntaxgym.results_tsv([result])) == [
-        ("suite", "prediction_id", "item_number", "result"),
-        ("wugs", "0", "1", "False"),
-        ("wugs", "1", "1", "True"),
-    ]
+    columns, rows = syntaxgym.tsv([result])
+    assert columns == ("suite", "prediction_id", "item_number", "result")
+    assert rows == [("wugs", "0", "1", False), ("wugs", "1", "1", True)]
 
 
 def test_the_surprisal_table_has_the_columns_that_users_know() -> None:

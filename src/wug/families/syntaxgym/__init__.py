@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wug.errors import InputError
+from wug.families.syntaxgym.checks import SUMMARY
 from wug.families.syntaxgym.evaluated import EvaluatedSuite, read_evaluated, score_evaluated
 from wug.families.syntaxgym.files import COLUMNS, header, is_table, plain_name
 from wug.families.syntaxgym.json_schema import schema
 from wug.families.syntaxgym.options import OPTIONS, Choices, choices
 from wug.families.syntaxgym.read import inspect, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.families.syntaxgym.tables import surprisals, tsv
 from wug.families.syntaxgym.write import (
     evaluated_json,
     json_text,
     left_out_of_csv,
-    results_tsv,
     surprisals_tsv,
     to_csv,
     to_json,
@@ -28,6 +29,7 @@ from wug.types import Problem
 
 __all__ = [
     "OPTIONS",
+    "SUMMARY",
     "EvaluatedSuite",
     "SyntaxGymSuite",
     "check",
@@ -37,12 +39,13 @@ __all__ = [
     "read",
     "read_evaluated",
     "recognises",
-    "results_tsv",
     "schema",
     "score_evaluated",
+    "surprisals",
     "surprisals_tsv",
     "to_csv",
     "to_json",
+    "tsv",
     "tsv_text",
     "with_results",
 ]

@@ -13,7 +13,6 @@ from wug.families.syntaxgym.files import COLUMNS, number
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.types import Outcome, Result
 
-RESULTS = ("suite", "prediction_id", "item_number", "result")
 SURPRISALS = ("item_number", "condition_name", "region_number", "content", "metric_value", "oovs")
 
 
@@ -134,16 +133,6 @@ def with_results(suite: SyntaxGymSuite, outcomes: Iterable[Outcome], model_name:
                 region["metric_value"] = values["values"]
                 region["oovs"] = values["oovs"]
     return document
-
-
-def results_tsv(results: Iterable[Result]) -> Iterator[tuple[str, ...]]:
-    """Rows of suite, prediction_id, item_number and result, by each suite's primary metric; the header first."""
-    yield RESULTS
-    for result in results:
-        for outcome in result.outcomes:
-            index = outcome.check.removeprefix("prediction_")
-            if outcome.check.startswith("prediction_") and index.isdigit():
-                yield result.suite, index, outcome.item, str(outcome.value)
 
 
 def surprisals_tsv(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, ...]]:

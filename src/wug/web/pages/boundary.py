@@ -9,13 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.show.families import Shown, bits
-from wug.show.families.syntaxgym import region_means
-from wug.types import Result
-from wug.web.families import Look
-from wug.web.families.syntaxgym import measured_items, region_names
-from wug.web.pages.results import counts_of, look_at
-from wug.web.shown import overall_shown
+from wug.families.syntaxgym.show import MANY, counts_word_ends
+from wug.families.syntaxgym.show.regions import measured, names_of, region_means
+from wug.show.numbers import Shown, bits, headlines
+from wug.web.looks import look_at
 from wug.web.site import Site
 
 WAYS = {
@@ -41,23 +38,20 @@ def routes(site: Site) -> list[BaseRoute]:
     """The page."""
 
     def boundary(request: Request) -> Response:
-        look = look_at(site, request)
-        if look.result.kind != "syntaxgym" or not look.result.model.startswith("causal/"):
+        look = look_at(site, request.path_params["result"])
+        if not counts_word_ends(look.result):
             raise HTTPException(404, "Only causal models can count the end of a word in more than one way.")
-        names = region_names(look.result, measured_items(look))
         kept = site.shelf.otherwise(look.id, "boundary")
-        ways = {value: _way(site, kept[value], name, names) for value, name in WAYS.items() if value in kept}
+        ways = {value: _way(site, kept[value], name) for value, name in WAYS.items() if value in kept}
         places = sorted({place for way in ways.values() for place in way.means})
+        names = names_of(look.result, ())
         return site.page(
             request,
             "boundary.html",
             look=look,
-            result=look.result,
-            run=look.run,
-            counts=counts_of(look),
             ways=list(ways.values()),
             missing=[value for value in ("no", "yes") if value not in ways],
-            checks=[row.check for row in overall_shown(look.result)],
+            checks=[row.check for row in headlines(look.result)],
             places=[(place, f"{place[0]} {names.get(place[0], '')}".strip(), place[1]) for place in places],
             tab="",
         )
@@ -65,14 +59,12 @@ def routes(site: Site) -> list[BaseRoute]:
     return [Route("/result/{result:number}/boundary", boundary)]
 
 
-def _way(site: Site, result: int, name: str, names: dict[int, str]) -> Way:
-    found: Result
-    found, run = site.shelf.result(result)
-    look = Look(result, found, run, site.shelf)
-    means = region_means(measured_items(look).values(), names)
+def _way(site: Site, number: int, name: str) -> Way:
+    look = look_at(site, number)
+    means = region_means(measured(look.rows, most=MANY).values(), {})
     return Way(
         name,
         look.address,
-        {row.check: row for row in overall_shown(found)},
+        {row.check: row for row in headlines(look.result)},
         {(mean.number, mean.condition): bits(mean.value) for mean in means},
     )

@@ -18,8 +18,9 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
 from wug.families import syntaxgym
-from wug.web import checking, outlook, suite_files
+from wug.web import checking, suite_files
 from wug.web.drafts import Conflict, Draft, Drafts
+from wug.web.editor_results import editor_results
 from wug.web.received import moment, received, revision
 from wug.web.rendering import Json
 from wug.web.scoring import run_suites, scorers, scoring
@@ -145,7 +146,7 @@ def routes(site: Site) -> list[BaseRoute]:
         return {}
 
     def outcome(request: Request) -> Response:
-        return Json(outlook.outlook(site.shelf, int(request.path_params["run"])))
+        return Json(editor_results(site.shelf, int(request.path_params["run"])))
 
     return [
         Route("/editor", start),

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.rows import Placed
-from wug.show.view import Figure, Item
+from wug.show.view import Figure, Item, Later
 from wug.web.choosing import VALUES, Choice, choice, groups
 from wug.web.looks import Look, look_at
 from wug.web.site import Site
@@ -59,7 +59,7 @@ def routes(site: Site) -> list[BaseRoute]:
             row=row,
             item=_item(look, row),
             judgements=look.rows.same_item(row),
-            chart=next((part for part in look.parts if isinstance(part, Figure) and part.alone), None),
+            chart=next((part for part in look.parts if isinstance(part, Figure | Later) and part.alone), None),
             front=front[0] if front else None,
             behind=behind[0] if behind else None,
             tab="items",

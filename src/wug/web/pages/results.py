@@ -92,10 +92,11 @@ def routes(site: Site) -> list[BaseRoute]:
         look = look_at(site, request.path_params["result"])
         name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
         part = _part(look, name)
-        found = part.make() if isinstance(part, Later) else part
         item = request.query_params.get("item")
-        if item and isinstance(found, Figure) and found.alone is not None:
-            found = found.alone(item)
+        if item and isinstance(part, Figure | Later) and part.alone is not None:
+            found: Part | None = part.alone(item)
+        else:
+            found = part.make() if isinstance(part, Later) else part
         drawn = found if isinstance(found, Figure) else None
         return drawing.answer(drawn, form, f"{look.result.suite}-{name}", may_lack=isinstance(part, Later))
 

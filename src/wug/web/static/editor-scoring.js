@@ -6,7 +6,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
   const by = (name) => document.getElementById(name);
   const form = by("score-form");
   const key = `wug-run-${id}`;
-  let job = null, outlook = null;
+  let job = null, result = null;
 
   const element = (tag, text, className = "") => {
     const made = document.createElement(tag);
@@ -63,7 +63,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
 
   const show = async (run) => {
     const found = await read(await fetch(`/editor/runs/${run}.json`, { headers: { Accept: "application/json" } }));
-    outlook = found;
+    result = found;
     localStorage.setItem(key, String(run));
     by("result").hidden = false;
     by("run-link").textContent = `Run ${found.run}`;
@@ -102,16 +102,16 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
 
   /* What the result says about the suite as it is now. */
   const redraw = () => {
-    if (!outlook) return;
+    if (!result) return;
     const now = current();
-    held(now.predictions.map(({ text }) => outlook.checks.find((row) => row.formula === text) ?? null));
+    held(now.predictions.map(({ text }) => result.checks.find((row) => row.formula === text) ?? null));
     by("stale").hidden = same(now);
   };
   const same = (now) =>
-    now.items.length === Object.keys(outlook.items).length &&
-    now.predictions.every(({ text }) => outlook.checks.some((row) => row.formula === text)) &&
+    now.items.length === Object.keys(result.items).length &&
+    now.predictions.every(({ text }) => result.checks.some((row) => row.formula === text)) &&
     now.items.every((item) => {
-      const found = outlook.items[String(item.number)];
+      const found = result.items[String(item.number)];
       return found && item.rows.every((row) => found.conditions[row.condition.trim()]?.length === row.cells.length
         && found.conditions[row.condition.trim()].every((one, c) => one.content === row.cells[c].trim()));
     });

@@ -71,7 +71,6 @@ def scale(result: Result) -> str:
     return "log-probability (nats)" if per == "none" else f"log-probability per {per} (nats)"
 
 
-
 def _margins(rows: Rows, scale: str) -> Figure | None:
     found = (judged for _, judged in judgements(rows, (*SCORES, *TEXTS)) if judged.value is not None)
     return margins_figure([judged.margin for judged in found if judged.margin is not None], scale)

@@ -1,0 +1,66 @@
+"""An item as a table: a row for each condition, a column for each region, each token shaded by its bits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from wug.families.syntaxgym.checks import prediction_of
+from wug.families.syntaxgym.show.predictions import verdicts
+from wug.families.syntaxgym.show.regions import Conditions, Region, conditions, metric_of, names_of
+from wug.rows import Placed
+from wug.show.marked import Piece
+from wug.show.numbers import bits, finite
+from wug.show.view import Cell, Column, Item, Part, Row, Table, carrier, shade
+from wug.types import Result
+
+
+def item(row: Placed, judgements: Sequence[Placed], *, result: Result, marks: Sequence[Collection[int]]) -> Item:
+    """An item with its sentences; on a prediction's row its comparisons, on that of all those that fail."""
+    outcome = row.outcome
+    prediction = prediction_of(outcome.check)
+    sentences = conditions(carrier(judgements, "conditions"))
+    marked = set().union(*(marks if prediction is None else marks[prediction.index : prediction.index + 1]))
+    margin = finite(outcome.detail.get("margin"))
+    failed = [other.outcome.check for other in judgements if other.outcome.value is False]
+    parts: list[Part | None] = [verdicts(outcome), _table(f"Item {outcome.item}", sentences, result, marked)]
+    return Item(
+        note="" if margin is None else f"margin {bits(margin)} bits",
+        fails=outcome.value is False,
+        sentence=_text(next(iter(sentences.values()), ())),
+        failed=() if prediction else tuple(check for check in failed if prediction_of(check)),
+        parts=tuple(part for part in parts if part is not None),
+    )
+
+
+def _table(name: str, sentences: Conditions, result: Result, marked: Collection[int]) -> Table | None:
+    if not sentences:
+        return None
+    names = names_of(result, [sentences])
+    sign = "Σ" if (metric := metric_of(result)) == "sum" else metric
+    columns = (Column(str(number), small=name, marked=number in marked) for number, name in names.items())
+    rows = tuple(Row((Cell(condition), *_cells(regions, names, sign))) for condition, regions in sentences.items())
+    return Table(name, "", (Column(""), *columns), (("", rows),), style="tokens")
+
+
+def _cells(regions: Sequence[Region], names: Mapping[int, str], sign: str) -> list[Cell]:
+    cells = {region.number: _cell(region, sign) for region in regions}
+    return [cells.get(number, Cell()) for number in names]
+
+
+def _cell(region: Region, sign: str) -> Cell:
+    tokens = region.tokens or (((region.content, region.value),) if region.content else ())
+    several = len(tokens) > 1 and region.value is not None
+    return Cell(
+        pieces=tuple(Piece(text.strip() or "␣", value=tenths(value), shade=shade(value)) for text, value in tokens),
+        under=f"{sign} {tenths(region.value)}" if several else "",
+        small=f"unknown: {', '.join(region.unknown)}" if region.unknown else "",
+    )
+
+
+def tenths(value: float | None) -> str:
+    """Bits with one decimal."""
+    return "–" if value is None else f"{value:.1f}".replace("-", "−")
+
+
+def _text(regions: Sequence[Region]) -> str:
+    return " ".join(region.content for region in regions if region.content)

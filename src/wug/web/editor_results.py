@@ -1,0 +1,97 @@
+"""What the editor shows of a run beside the grid: the chart, each prediction, the bits of each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wug.errors import StoreError
+from wug.families.syntaxgym.checks import SUMMARY, prediction_of
+from wug.families.syntaxgym.show.regions import Conditions, conditions
+from wug.families.syntaxgym.show.sentences import tenths
+from wug.rows import Filter
+from wug.runs.shelf import Shelf
+from wug.show import _vega
+from wug.show.numbers import headlines
+from wug.show.view import SHADES, Figure
+from wug.show.views import figures_of
+from wug.types import Outcome
+
+
+def editor_results(shelf: Shelf, run: int) -> dict[str, Any]:
+    """The first result of a run, as JSON-able data for the editor."""
+    kept = next((one for one in shelf.overview([run]) if one.kind == "syntaxgym"), None)
+    if kept is None:
+        raise StoreError(f"run {run} has no result of a suite")
+    result, _ = shelf.result(kept.id)
+    rows = shelf.rows(kept.id)
+    try:
+        sources: dict[int | None, str] = {i: str(one["source"]) for i, one in enumerate(result.meta["formulas"])}
+    except (KeyError, TypeError):
+        raise StoreError(f"result {kept.id} of run {run} has no formulas: its row is damaged") from None
+    return {
+        "run": run,
+        "result": kept.id,
+        "suite": result.suite,
+        "model": result.model,
+        "signature": str(result.signature),
+        "warnings": list(result.warnings),
+        "checks": [
+            {
+                "check": row.check,
+                "name": row.name,
+                "reading": row.reading,
+                "formula": sources.get(_index(row.check)),
+                "text": row.text,
+                "interval": row.interval,
+                "n": row.n,
+            }
+            for row in headlines(result)
+        ],
+        "chart": _chart(next(figures_of(result, rows), None)),
+        "items": _items([row.outcome for row in rows.each(Filter())]),
+    }
+
+
+def _chart(figure: Figure | None) -> dict[str, Any] | None:
+    if figure is None:
+        return None
+    words = {"title": figure.title, "note": figure.note, "columns": figure.columns, "rows": figure.rows}
+    return {**words, "spec": _vega.page_spec(figure.chart)}
+
+
+def _index(check: str) -> int | None:
+    """The prediction that a check judges by the suite's primary metric."""
+    found = prediction_of(check)
+    return None if found is None or found.metric else found.index
+
+
+def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The cells of each item with their bits, and which predictions hold for it."""
+    sentences = {outcome.item: conditions(outcome) for outcome in outcomes if outcome.check == SUMMARY}
+    regions = (region for item in sentences.values() for row in item.values() for region in row)
+    most = max((region.value for region in regions if region.value is not None), default=0.0)
+    found: dict[str, Any] = {
+        item: {"held": [], "failed": [], "conditions": _cells(sentences.get(item, {}), most)}
+        for item in dict.fromkeys(outcome.item for outcome in outcomes)
+    }
+    for outcome in outcomes:
+        if (index := _index(outcome.check)) is not None:
+            found[outcome.item]["held" if outcome.value else "failed"].append(index)
+    return found
+
+
+def _cells(sentences: Conditions, most: float) -> dict[str, list[dict[str, str]]]:
+    return {
+        name: [
+            {"content": region.content, "text": tenths(region.value), "shade": _shade(region.value, most)}
+            for region in regions
+        ]
+        for name, regions in sentences.items()
+    }
+
+
+def _shade(bits: float | None, most: float) -> str:
+    """The last shade is for the most surprising region of the suite: a region's sum has no bound of its own."""
+    share = max(0.0, bits / most) if bits is not None and most > 0 else 0.0
+    return "sx" if bits is None else f"s{min(SHADES - 1, int(share * SHADES))}"

@@ -1,0 +1,305 @@
+"""What there is to see of a SyntaxGym suite: predictions, the chart of regions, items with their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wug.runs.browse import Shelf
+
+import made_runs
+from seen_page import EVIL, check_escaped, read, taint
+from wug.families.syntaxgym import show
+from wug.rows import Filter, InMemory, Rows
+from wug.show.marked import Piece
+from wug.show.page import Report, render
+from wug.show.view import Cards, Cell, Facts, Figure, Item, Items, Later, Link, Numbers, Part, Prose, Table, Verdicts
+from wug.show.views import batches, figures_of, made
+from wug.types import Check, Estimate, Outcome, Result
+
+FORMULAS = ("(2;%match%) < (2;%mismatch%)", "(*;%match%) < (*;%mismatch%) + (3;%match%)")
+BITS = {"1": (2.0, 8.0), "2": (4.0, 2.0), "3": (3.0, 9.0)}
+"""The verb of each item in both conditions: the first prediction fails on the second item."""
+
+
+def region(
+    number: int, content: str, value: float | None, tokens: Sequence[tuple[str, float | None]]
+) -> dict[str, Any]:
+    return {"number": number, "content": content, "value": value, "oovs": [], "tokens": [list(one) for one in tokens]}
+
+
+def sentence(verb: str, bits: float) -> dict[str, Any]:
+    wugs = region(1, "The wugs", 7.5, [("The", None), (" w", 5.0), ("ugs", 2.5)])
+    unknown = {**region(3, "gleep", 20.0, []), "oovs": ["gleep"]}
+    return {"sentence": "", "regions": [wugs, region(2, verb, bits, [(f" {verb}", bits)]), unknown]}
+
+
+def judged(item: str, match: float, mismatch: float) -> list[Outcome]:
+    holds = match < mismatch
+    compared = {"formula": FORMULAS[0], "left": match, "operator": "<", "right": mismatch, "holds": holds}
+    whole = {"formula": FORMULAS[1], "left": float("inf"), "operator": "<", "right": 3.0, "holds": False}
+    conditions = {"match": sentence("swim", match), "mismatch": sentence("swims", mismatch)}
+    return [
+        Outcome(item, "prediction_0", holds, {}, {"margin": mismatch - match, "comparisons": [compared]}),
+        Outcome(item, "prediction_1", item != "3", {}, {"margin": None, "comparisons": [whole]}),
+        Outcome(item, "all_predictions", holds and item != "3", {}, {"conditions": conditions}),
+        Outcome(item, "prediction_0/mean", True, {}, {"margin": 1.0, "comparisons": []}),
+        Outcome(item, "all_predictions/mean", False),
+    ]
+
+
+def suite_result(items: int = 3, **changes: Any) -> Result:
+    """Two predictions by the sum of the tokens, the first also by their mean."""
+    rows = [row for place in range(items) for row in judged(str(place + 1), *BITS[str(place % 3 + 1)])]
+    names = ("all_predictions", "prediction_0", "prediction_1", "all_predictions/mean", "prediction_0/mean")
+    values = (1 / 3, 2 / 3, 2 / 3, 0.0, 1.0)
+    result = Result(
+        suite="agreement",
+        kind="syntaxgym",
+        model="causal/gpt2@607a30d",
+        status="complete",
+        signature="wug:0.1.0|suite:agreement@1f3a9c|unit:bits",
+        n=items,
+        estimates=tuple(Estimate(name, "all", value, 3) for name, value in zip(names, values, strict=True)),
+        outcomes=tuple(rows),
+        checks=tuple(Check(name, meaning=f"{name} holds") for name in names),
+        meta={
+            "regions": {"1": "subject", "2": "verb"},
+            "formulas": [{"source": f"({text})", "canonical": text, "english": "plain"} for text in FORMULAS],
+            "metric": ["sum", "mean"],
+            "description": "Do verbs agree?",
+            "author": "Jean",
+            "tags": ["agreement"],
+        },
+    )
+    return replace(result, **changes)
+
+
+def parts(result: Result) -> list[Part]:
+    return list(made(show.parts(result, InMemory(result.outcomes))))
+
+
+def part(result: Result, kind: type[Any]) -> Any:
+    [found] = [one for one in parts(result) if isinstance(one, kind)]
+    return found
+
+
+def shown(result: Result, item: str, check: str) -> Item:
+    rows = InMemory(result.outcomes)
+    [row] = [row for row in rows.each(Filter(check)) if row.outcome.item == item]
+    return show.items(result, rows).show(row, rows.same_item(row))
+
+
+def table(item: Item) -> Table:
+    [found] = [one for one in item.parts if isinstance(one, Table)]
+    return found
+
+
+def marked(item: Item) -> list[str]:
+    return [column.name for column in table(item).columns if column.marked]
+
+
+def test_the_parts_stand_in_the_order_of_reading() -> None:
+    assert [type(one) for one in parts(suite_result())] == [Prose, Numbers, Cards, Figure, Link, Facts]
+    assert part(suite_result(), Prose) == Prose("Do verbs agree?", lead=True)
+    assert part(suite_result(), Facts).values == {"author": "Jean", "tags": ["agreement"]}
+
+
+def test_numbers_that_are_no_predictions_stand_by_themselves() -> None:
+    assert [row.check for row in part(suite_result(), Numbers).rows] == ["all_predictions", "all_predictions/mean"]
+
+
+def test_a_card_has_reading_formula_and_how_many_items_pass_and_fail() -> None:
+    first, second, mean = part(suite_result(), Cards).cards
+    assert [card.title for card in (first, second, mean)] == ["Prediction 0", "Prediction 1", "Prediction 0, mean"]
+    assert (first.reading, first.formula) == ("prediction_0 holds", FORMULAS[0])
+    assert (first.source, first.shown.text) == (f"({FORMULAS[0]})", "66.7\u00a0%")
+    assert [(card.passed, card.failed) for card in (first, second, mean)] == [(2, 1), (2, 1), (3, 0)]
+
+
+def test_a_formula_that_the_suite_writes_alike_stands_there_once() -> None:
+    alike = [{"source": FORMULAS[0].replace(" ", ""), "canonical": FORMULAS[0], "english": "said so"}]
+    bare = tuple(replace(check, meaning="") for check in suite_result().checks)
+    card = part(suite_result(meta={"formulas": alike}, checks=bare), Cards).cards[0]
+    assert (card.source, card.reading) == ("", "said so")
+
+
+def test_the_chart_has_means_with_t_intervals_over_all_items() -> None:
+    # 2, 4 and 3 bits: mean 3, standard error 1/√3, and Student's t for two degrees of freedom is 4.303.
+    figure = part(suite_result(), Figure)
+    assert ("2 verb", "match", "3", "[0.5159, 5.484]", "3") in figure.rows
+    assert figure.columns == ("region", "condition", "mean (bits)", "95 % interval", "items")
+    assert figure.note.startswith("Means over 3 items with 95 % t intervals. The tinted regions are those")
+    assert figure.items == ("1", "2", "3")
+    assert {row["region"] for row in figure.chart.to_dict()["data"]["values"] if row.get("marked")} == {
+        "2\nverb",
+        "3\n–",
+    }
+
+
+def test_the_chart_of_one_item_has_its_bits_and_no_interval() -> None:
+    alone = part(suite_result(), Figure).alone
+    figure = alone("2")
+    assert [row[1:] for row in figure.rows if row[0] == "2 verb"] == [
+        ("match", "4", "–", "1"),
+        ("mismatch", "2", "–", "1"),
+    ]
+    assert (figure.columns[2], figure.note.split(". ")[0]) == ("bits", "Item 2")
+    assert alone("no such item") is None
+
+
+def test_of_very_many_items_the_chart_of_means_waits_until_someone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show, "MANY", 2)
+    result = suite_result()
+    [later] = [one for one in show.parts(result, InMemory(result.outcomes)) if isinstance(one, Later)]
+    made_later, alone = later.make(), later.alone
+    assert isinstance(made_later, Figure)
+    assert made_later.rows == part(suite_result(), Figure).rows
+    assert alone is not None
+    assert alone("2") is not None
+
+
+@pytest.mark.parametrize(
+    ("known", "regions"),
+    [
+        ({"source": FORMULAS[0], "canonical": FORMULAS[0]}, ["2"]),
+        ({"source": "(verb;%match%) < (3;%mismatch%)"}, ["2", "3"]),  # by its name
+        ({"source": FORMULAS[0], "regions": [[1, "match"], ["*", "mismatch"]]}, ["1"]),  # as the suite says
+        ({"source": FORMULAS[0], "regions": []}, []),
+        ({"source": "no formula ("}, []),
+        ({}, []),
+    ],
+)
+def test_the_regions_that_a_prediction_compares_are_marked(known: dict[str, Any], regions: list[str]) -> None:
+    result = suite_result()
+    given = replace(result, meta={**result.meta, "formulas": [known]})
+    assert marked(shown(given, "1", "prediction_0")) == regions
+
+
+def test_a_prediction_s_row_marks_its_own_regions_and_the_row_of_all_those_of_all() -> None:
+    assert marked(shown(suite_result(), "1", "prediction_0")) == ["2"]
+    assert marked(shown(suite_result(), "1", "prediction_1")) == ["3"]
+    assert marked(shown(suite_result(), "1", "all_predictions")) == ["2", "3"]
+
+
+def test_a_row_of_a_prediction_has_its_margin_and_both_sides_of_its_comparisons() -> None:
+    item = shown(suite_result(), "2", "prediction_0")
+    assert (item.note, item.fails, item.failed, item.sentence) == ("margin −2.00 bits", True, (), "The wugs swim gleep")
+    [verdicts] = [one for one in item.parts if isinstance(one, Verdicts)]
+    assert [(row.holds, row.text, row.code) for row in verdicts.rows] == [(False, "4.00 < 2.00", FORMULAS[0])]
+
+
+def test_a_side_that_is_infinite_says_so() -> None:
+    [verdicts] = [one for one in shown(suite_result(), "1", "prediction_1").parts if isinstance(one, Verdicts)]
+    assert verdicts.rows[0].text == "∞ < 3.00"
+
+
+def test_the_row_of_all_predictions_names_those_that_fail() -> None:
+    assert shown(suite_result(), "1", "all_predictions").failed == ()
+    assert shown(suite_result(), "2", "all_predictions").failed == ("prediction_0",)
+    assert shown(suite_result(), "3", "all_predictions").failed == ("prediction_1",)
+
+
+def test_tokens_are_shaded_by_their_bits_and_a_region_of_several_has_its_value() -> None:
+    # Two bits to a shade: 5 bits are in the third, 2.5 in the second; a token without any has none.
+    found = table(shown(suite_result(), "1", "all_predictions"))
+    assert [column.name for column in found.columns] == ["", "1", "2", "3"]
+    assert [column.small for column in found.columns] == ["", "subject", "verb", ""]
+    (_, (first, second)) = found.groups[0]
+    wugs = (
+        Piece("The", value="–", shade="sx"),
+        Piece("w", value="5.0", shade="s2"),
+        Piece("ugs", value="2.5", shade="s1"),
+    )
+    assert first.cells[:2] == (Cell("match"), Cell(pieces=wugs, under="Σ 7.5"))
+    assert second.cells[2] == Cell(pieces=(Piece("swims", value="8.0", shade="s4"),))
+    assert first.cells[3] == Cell(pieces=(Piece("gleep", value="20.0", shade="s9"),), small="unknown: gleep")
+
+
+def test_another_metric_is_named_under_a_region() -> None:
+    result = suite_result()
+    mean = replace(result, meta={**result.meta, "metric": "mean"})
+    assert table(shown(mean, "1", "all_predictions")).groups[0][1][0].cells[1].under == "mean 7.5"
+
+
+def test_a_region_that_a_condition_lacks_leaves_its_cell_empty() -> None:
+    result = suite_result()
+    detail: dict[str, Any] = {"conditions": {"match": {"regions": [region(3, "gleep", None, [])]}}}
+    given = replace(result, outcomes=(Outcome("1", "all_predictions", True, {}, detail),))
+    cells = table(shown(given, "1", "all_predictions")).groups[0][1][0].cells
+    assert cells[1:] == (Cell(), Cell(), Cell(pieces=(Piece("gleep", value="–", shade="sx"),)))
+
+
+def test_the_samples_are_the_items_on_which_each_prediction_fails_and_all_items() -> None:
+    result = suite_result()
+    rows = InMemory(result.outcomes)
+    items = show.items(result, rows)
+    found = {sample.title: batches(items, sample, rows, 10) for sample in items.samples}
+    names = {title: [row.outcome.item for batch in some for row, _ in batch.items] for title, some in found.items()}
+    assert names == {
+        "Prediction 0: items that fail": ["2"],
+        "Prediction 1: items that fail": ["3"],
+        "Prediction 0, mean: items that fail": [],
+        "Item by item": ["1", "2", "3"],
+    }
+    [whole] = found["Item by item"]
+    assert (whole.count, whole.total) == (2, 3)
+
+
+def test_only_causal_models_can_count_the_ends_of_words_otherwise() -> None:
+    assert part(suite_result(), Link).page == "boundary"
+    assert not any(isinstance(one, Link) for one in parts(suite_result(model="lstm/gulordava")))
+
+
+def test_a_suite_that_says_nothing_of_itself_is_shown_all_the_same() -> None:
+    bare = suite_result(meta={}, estimates=(), checks=())
+    assert [type(one) for one in parts(bare)] == [Figure, Link]
+    assert show.items(bare, InMemory(bare.outcomes)).check == "all_predictions"
+    assert parts(replace(bare, outcomes=(), model="lstm/x")) == []
+
+
+def test_parts_and_items_are_the_same_in_memory_and_over_a_store(tmp_path: Path) -> None:
+    result = suite_result(items=30)
+    made_runs.keep(tmp_path / "wug.db", result)
+    shelf = Shelf(tmp_path / "wug.db")
+    kept, _ = shelf.result(1)
+    stored: Rows = shelf.rows(1)
+    ours, theirs = (list(show.parts(kept, rows)) for rows in (InMemory(result.outcomes), stored))
+    assert list(map(_plain, ours)) == list(map(_plain, theirs))
+    [figure], [again] = (list(figures_of(kept, rows)) for rows in (InMemory(result.outcomes), stored))
+    assert figure.chart.to_dict() == again.chart.to_dict()
+    assert figure.alone is not None
+    assert again.alone is not None
+    assert _plain(figure.alone("2")) == _plain(again.alone("2"))
+    assert _everything(show.items(kept, InMemory(result.outcomes)), InMemory(result.outcomes)) == _everything(
+        show.items(kept, stored), stored
+    )
+
+
+def test_markup_in_any_name_is_shown_as_text() -> None:
+    result = suite_result()
+    renamed = {"match": f"match{EVIL}", "mismatch": f"mismatch{EVIL}"}
+    evil = replace(
+        result,
+        outcomes=tuple(
+            replace(row, item=row.item + EVIL, detail=taint(row.detail, renamed)) for row in result.outcomes
+        ),
+        checks=tuple(replace(check, meaning=check.meaning + EVIL) for check in result.checks),
+        meta=taint(result.meta, {}),
+    )
+    seen = read(render([Report(evil, run=7)]))
+    check_escaped(seen)
+    assert seen.text.count(" ".join(EVIL.split())) > 100
+
+
+def _plain(one: Any) -> dict[str, Any]:
+    """A part without what can only be called."""
+    values = {field.name: getattr(one, field.name) for field in fields(one)}
+    return {name: value for name, value in values.items() if not callable(value)}
+
+
+def _everything(items: Items, rows: Rows) -> list[Item]:
+    return [items.show(row, rows.same_item(row)) for row in rows.each(Filter())]
