@@ -10,13 +10,15 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from wug.errors import InputError
 
+Name = TypeVar("Name", bound=Hashable)
 HEAD = 64 * 1024
 LARGEST = 256 * 1024**2
 """Bytes that a compressed file may unpack to, where the user sets no other bound: corpora have two thirds of it."""
@@ -114,6 +116,11 @@ def read_lines(path: Path) -> list[str]:
     if lines and lines[-1] == "":
         lines.pop()
     return lines
+
+
+def repeated(names: Iterable[Name]) -> list[Name]:
+    """The names that are there more than once, each once, as first met."""
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def table_text(text: str) -> str:

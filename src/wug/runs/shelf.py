@@ -13,18 +13,18 @@ import socket
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
 from wug.errors import StoreError
-from wug.rows import Filter, Page, Placed, Rows
+from wug.rows import Placed, Rows
 from wug.runs.schema import VERSION, require_columns
 from wug.runs.seals import damaged, damaged_run, require_sound, run_seal, sound_outcomes, summary_seal
 from wug.runs.sqlite import FAULTS, Connection, why
 from wug.runs.stored_rows import StoredRows, mentions_text, read_row
-from wug.types import Check, Estimate, Outcome, Result, Signature, Status
+from wug.types import Check, Estimate, Result, Signature, Status
 
 CHECKED = 200_000
 """Outcomes of a result that are all checked before any is shown, a second's work; of more, those that are shown."""
@@ -192,62 +192,6 @@ class Shelf:
             return {"signature": _signature_of(row), "warnings": [str(text) for text in json.loads(row["warnings"])]}
         except (StoreError, ValueError, TypeError, RecursionError) as error:
             return {"signature": str(row["signature"]), "warnings": [str(error)]}
-
-    # What pages asked before results had rows; each goes with the last page that asks it.
-
-    def outcomes(self, result: int, wanted: Filter, *, most: int | None = None) -> Iterator[Placed]:
-        """`Rows.each`."""
-        return self.rows(result).each(wanted, most=most)
-
-    def any_outcome(self, result: int) -> bool:
-        """Whether a result has outcomes."""
-        return bool(self.checks(result))
-
-    def checks(self, result: int) -> list[str]:
-        """`Rows.checks`."""
-        return self.rows(result).checks()
-
-    def tally(self, result: int, check: str) -> dict[str, int]:
-        """`Rows.tally`."""
-        return self.rows(result).tally(check)
-
-    def count(self, result: int, wanted: Filter) -> int:
-        """`Rows.count`."""
-        return self.rows(result).count(wanted)
-
-    def page(self, result: int, wanted: Filter, *, after: int = -1, before: int | None = None, size: int = 50) -> Page:
-        """`Rows.page`."""
-        return self.rows(result).page(wanted, after=None if after < 0 else after, before=before, size=size)
-
-    def place(self, result: int, place: int) -> Placed:
-        """`Rows.at`."""
-        return self.rows(result).at(place)
-
-    def item(self, result: int, item: str) -> list[Placed]:
-        """`Rows.same_item`, by the item's name."""
-        return list(self.rows(result).same_item(Placed(0, Outcome(item, "", None))))
-
-    def same_item(self, result: int, rows: Sequence[Placed]) -> list[tuple[Placed, ...]]:
-        """`Rows.same_item`, for each of some outcomes."""
-        found = self.rows(result)
-        return [found.same_item(row) for row in rows]
-
-    def groups(self, result: int, check: str, field: str) -> list[Mapping[str, str]]:
-        """`Rows.groups`."""
-        return self.rows(result).groups(check, field)
-
-    def sampled_groups(self, result: int) -> list[Mapping[str, str]]:
-        """Nothing: `groups` is quick."""
-        return []
-
-    def sketches(self, result: int, check: str, *keys: str) -> Iterator[Outcome]:
-        """`Rows.each` with parts of the detail."""
-        return (row.outcome for row in self.rows(result).each(Filter(check), keys=keys))
-
-    def numbers(self, result: int, check: str, *keys: str) -> Iterator[tuple[Any, ...]]:
-        """The values of `Rows.each`, with parts of the detail."""
-        for outcome in self.sketches(result, check, *keys):
-            yield (outcome.value, *(outcome.detail.get(key) for key in keys))
 
     def identity(self) -> tuple[int, int]:
         """What tells the file from another that is put in its place; StoreError where there is none."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from wug.errors import InputError, caret
 from wug.families.syntaxgym.faults import Faults
-from wug.files import read_text, shortened, table_text
+from wug.files import read_text, repeated, shortened, table_text
 
 COLUMNS = ("item_number", "condition_name", "region_number", "content")
 """What a CSV suite must have; `region_name` and others may stand beside them."""
@@ -58,7 +58,7 @@ def _load_json(path: Path, faults: Faults) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) != len(pairs):
             keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
+            twice = repeated(keys)[0]
             faults.error("", f"an object has the key {twice!r} twice; its keys are {', '.join(keys[:8])}")
         return made
 
@@ -128,7 +128,7 @@ def _load_table(path: Path, faults: Faults) -> dict[str, Any]:
                 file=path,
                 place="line 1",
             )
-        if twice := [name for name in columns if columns.count(name) > 1]:
+        if twice := repeated(columns):
             raise InputError(f"column {twice[0]!r} stands twice", file=path, place="line 1")
         rows = []
         for row in reader:

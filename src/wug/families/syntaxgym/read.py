@@ -244,7 +244,7 @@ def _numbering(found: list[Region], names: Mapping[int, str], place: str, faults
         return
     for number in sorted({number for number in numbers if number not in names}):
         faults.error(f"{place}, region {number}", "is not in region_meta")
-    for number in sorted({number for number in numbers if numbers.count(number) > 1}):
+    for number in sorted(repeated(numbers)):
         faults.error(f"{place}, region {number}", "stands twice")
     if missing := [number for number in names if number not in numbers]:
         faults.error(place, f'region {missing[0]} is missing. An empty region has the content ""')

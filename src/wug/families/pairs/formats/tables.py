@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError, suggestion
-from wug.files import read_text, shortened, table_text
+from wug.files import read_text, repeated, shortened, table_text
 from wug.types import Problem
 
 GROUPS: Mapping[str, str] = {
@@ -179,7 +179,7 @@ def _delimiter(line: str) -> str:
 
 
 def _repeated(header: tuple[str, ...]) -> list[Problem]:
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(repeated(header))
     return [Problem("error", "header", f"column {name!r} is there twice") for name in twice]
 
 
