@@ -15,6 +15,7 @@ from wug.families.syntaxgym.files import load
 from wug.families.syntaxgym.options import Choices, metrics
 from wug.families.syntaxgym.parts import Condition, Item, Prediction, Region
 from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.files import repeated
 
 _RELATIONS = {"greaterthan": ">", "lessthan": "<", "equal": "="}
 
