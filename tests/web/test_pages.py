@@ -207,6 +207,17 @@ def test_substitutivity_says_which_of_the_twins_is_right(client: TestClient, sit
     assert "only the first is right" in client.get("/result/1/items?value=false").text
 
 
+def test_how_whole_and_steps_go_together_is_read_afterwards(client: TestClient, site: Site) -> None:
+    material.keep(site.store, material.localism())
+    assert 'data-fragment="/result/1/part/together"' in client.get("/result/1").text
+    assert "not consistent, only the whole right" in client.get("/result/1/part/together").text
+    single = client.get("/result/1/figure/single.json").json()
+    assert [(row["function"], row["share of steps"]) for row in single] == [
+        ("copy", "100.0\u00a0%"),
+        ("reverse", "50.0\u00a0%"),
+    ]
+
+
 def test_cogs_differs_term_by_term(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.cogs())
     page = client.get("/result/1/items?value=false").text

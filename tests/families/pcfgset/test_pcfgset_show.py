@@ -14,6 +14,7 @@ import pytest
 from seen_page import EVIL, check_escaped, read, tainted_outcomes
 from wug.families import pcfgset as family
 from wug.families.pcfgset.language import FUNCTIONS, answer
+from wug.families.pcfgset.show import localism
 from wug.families.pcfgset.show.trees import NODES
 from wug.rows import InMemory
 from wug.runs.average import averages
@@ -21,7 +22,7 @@ from wug.runs.evaluate import conclude
 from wug.show import charts
 from wug.show.charts import CurvePoint, Part
 from wug.show.page import Report, render
-from wug.show.view import Figure, Item, Lines, Numbers, Prose, Tally, Tree
+from wug.show.view import Figure, Item, Later, Lines, Numbers, Prose, Tally, Tree
 from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.stats import estimates
 from wug.types import Estimate, Outcome, Result, Row, Suite
@@ -434,6 +435,70 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         ("copy", 3, 9),
         ("echo", 2, 0),
     ]
+
+
+def test_the_page_says_how_many_are_left_out_with_the_command_that_has_them(tmp_path: Path) -> None:
+    lines = [f"copy A{n % 20 + 1} B{n // 20 + 1}" for n in range(203)]
+    page = render([Report(plain(tmp_path, dict.fromkeys(lines, "Z1"), lines), run=7)])
+    assert "3 more items of these are left out to keep this page small." in read(page).text
+    assert "wug export 7 --to csv" in page
+
+
+def test_samples_stand_by_their_number_of_steps(tmp_path: Path) -> None:
+    made = [
+        outcome
+        for number, steps in enumerate((10, 2, 1))
+        for outcome in (
+            Outcome(str(number), "consistency", False, {"steps": str(steps)}),
+            Outcome(str(number), "unrolled_accuracy", False, {"steps": str(steps)}),
+        )
+    ]
+    result = Result("s", "pcfgset", "m", "complete", "", 3, tuple(estimates(made)), outcomes=tuple(made))
+    assert [batch.name for batch in sampled(result)] == ["1 step", "2 steps", "10 steps"]
+
+
+def test_of_very_many_samples_single_steps_of_the_first_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = unrolled(tmp_path, {"copy A1 B2": "B2"})
+    every = figure(result, "Single steps by function")
+    assert "first" not in every.note
+    monkeypatch.setattr(localism, "MOST", 1)
+    first = figure(result, "Single steps by function")
+    assert first.note.endswith("Of the first 1 samples.")
+    assert {row[0] for row in first.rows} == {"reverse", "echo", "append"} < {row[0] for row in every.rows}
+
+
+def test_what_looks_at_every_sample_waits_until_it_is_asked_for(tmp_path: Path) -> None:
+    result = unrolled(tmp_path, LOCAL_WRONG)
+    waiting = [part.id for part in parts_of(result, InMemory(result.outcomes)) if isinstance(part, Later)]
+    assert waiting == ["together", "single", "inputs"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "note", "fails"),
+    [
+        ({}, "equal and right", False),
+        (dict.fromkeys(["repeat A1 B2", "repeat_twin A1 B2"], "Z1"), "equal and wrong", False),
+        ({"repeat A1 B2": "Z1"}, "only the twin's is right", True),
+        ({"repeat A1 B2": "Z1", "repeat_twin A1 B2": "Y1"}, "both are wrong", True),
+    ],
+)
+def test_a_pair_of_twins_says_which_of_them_is_right(
+    tmp_path: Path, answers: Mapping[str, str], note: str, fails: bool
+) -> None:
+    result = twins(tmp_path, answers)
+    rows = InMemory(result.outcomes)
+    first = rows.at(0)
+    item = items_of(result, rows).show(first, rows.same_item(first))
+    assert (item.note, item.fails) == (note, fails)
+
+
+def test_a_sample_without_a_wrong_step_says_so(tmp_path: Path) -> None:
+    result = unrolled(tmp_path, {})
+    rows = InMemory(result.outcomes)
+    first = rows.at(0)
+    assert items_of(result, rows).show(first, rows.same_item(first)).note == "every step is right"
 
 
 def test_markup_in_sources_and_answers_is_shown_as_text(tmp_path: Path) -> None:
