@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ ALLOWED = {
     "families": CORE | {"families", "show"},
     "models": CORE | {"models", "families"},
     "train": CORE | {"models", "train"},
-    "show": CORE | {"show", "families"},
+    "show": CORE | {"show"},
     "runs": CORE | {"families", "models", "train", "runs", ""},
     "web": CORE | {"runs", "show", "web", "families"},
 }
@@ -95,3 +96,25 @@ def test_heavy_packages_are_imported_inside_functions(path: Path) -> None:
 def test_only_the_web_layer_imports_it_at_the_top_of_a_module(path: Path) -> None:
     if layer(path) != "web":
         assert not {name for name in imports(path, top_only=True) if name.startswith("wug.web")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_nobody_imports_the_private_names_of_another_package(path: Path) -> None:
+    """A name that begins with `_` is for the package that it stands in, and for those inside that one."""
+    home = ".".join(("wug", *path.relative_to(SOURCE).with_suffix("").parts, ""))
+    for name in _imported_names(path):
+        parts = name.split(".")
+        private = next(
+            (at for at, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")), None
+        )
+        if parts[0] == "wug" and private is not None:
+            assert home.startswith(".".join((*parts[:private], ""))), f"{home[:-1]} imports {name}"
+
+
+def _imported_names(path: Path) -> Iterator[str]:
+    """Every name that a file imports, with the module that it comes from."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -13,6 +13,7 @@ import pkgutil
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
+from typing import Any
 
 from wug.errors import BrokenPlugin, UnknownName
 
@@ -34,6 +35,14 @@ def find(folder: str, name: str) -> ModuleType:
     if name not in _own(folder):
         raise UnknownName(SINGULAR.get(folder, folder.rstrip("s").replace(".", " ")), name, names(folder))
     return importlib.import_module(f"wug.{folder}.{name}")
+
+
+def offered(folder: str, name: str, what: str) -> Any:
+    """What the module `name` offers as `what`; None where it offers no such thing, is not installed, or is broken."""
+    try:
+        return getattr(find(folder, name), what, None) if name in names(folder) else None
+    except BrokenPlugin:
+        return None
 
 
 def usable(folder: str) -> Iterator[tuple[str, ModuleType]]:

@@ -299,8 +299,8 @@ def text_of(answer: Answer | str) -> str:
     return answer if isinstance(answer, str) else answer.text
 
 
-class Scorer(Protocol):
-    """A model that can say how probable a text is."""
+class Model(Protocol):
+    """Whoever is asked."""
 
     @property
     def id(self) -> str:
@@ -312,7 +312,11 @@ class Scorer(Protocol):
 
     @property
     def chunk(self) -> int:
-        """How many requests it likes at a time: a few seconds' work, what a kill may lose."""
+        """How many questions it likes at a time: a few seconds' work, what a kill may lose."""
+
+
+class Scorer(Model, Protocol):
+    """A model that can say how probable a text is."""
 
     @property
     def ordered(self) -> bool:
@@ -322,20 +326,8 @@ class Scorer(Protocol):
         """One answer for each request, in order."""
 
 
-class Generator(Protocol):
+class Generator(Model, Protocol):
     """A model that turns text into text."""
-
-    @property
-    def id(self) -> str:
-        """Kind, name and fingerprint."""
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """Every option that changes an answer."""
-
-    @property
-    def chunk(self) -> int:
-        """How many sources it likes at a time."""
 
     def generate(self, sources: Sequence[str]) -> Sequence[Answer | str]:
         """One answer for each source, in order; a plain text is an answer without notices."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError, MissingExtra
-from wug.show import _vega, charts
+from wug.show import charts, vega
 from wug.show.charts import Point, RegionMean
 
 EVIL = "</script><script>alert(1)</script>"
@@ -94,7 +94,7 @@ def test_without_intervals_there_is_no_layer_for_them() -> None:
 
 
 def test_tens_are_written_out() -> None:
-    svg = _vega.page_svg(charts.intervals([Point("a", -20.0), Point("b", 30.0)], title="difference"))
+    svg = vega.page_svg(charts.intervals([Point("a", -20.0), Point("b", 30.0)], title="difference"))
     assert ">20<" in svg
     assert "e+1" not in svg
 
@@ -111,31 +111,31 @@ def test_a_marked_region_that_is_not_there_changes_nothing() -> None:
 
 
 def test_a_chart_in_a_page_takes_every_colour_from_the_page() -> None:
-    text = json.dumps(_vega.page_spec(charts.regions(TWO_REGIONS, marked=[2])))
+    text = json.dumps(vega.page_spec(charts.regions(TWO_REGIONS, marked=[2])))
     assert re.findall(r"#[0-9a-f]{6}", re.sub(r"var\(--chart-[a-z0-9]+, #[0-9a-f]{6}\)", "", text)) == []
 
 
 def test_a_chart_in_a_file_has_plain_colours() -> None:
-    text = json.dumps(_vega.spec(charts.regions(TWO_REGIONS, marked=[2])))
+    text = json.dumps(vega.spec(charts.regions(TWO_REGIONS, marked=[2])))
     assert "var(" not in text
     assert "#0072b2" in text
 
 
-@pytest.mark.parametrize("colour", _vega.PALETTE)
+@pytest.mark.parametrize("colour", vega.PALETTE)
 def test_every_colour_stands_out_from_white_and_from_the_tinted_ground(colour: str) -> None:
     assert contrast(colour, "#ffffff") >= 3
-    assert contrast(colour, _vega.COLOURS["marked"]) >= 3
+    assert contrast(colour, vega.COLOURS["marked"]) >= 3
 
 
 def test_the_picture_shows_markup_in_names_as_text() -> None:
     means = [RegionMean(EVIL, 1, EVIL, 1.0, 0.5, 1.5, 3)]
-    svg = _vega.page_svg(charts.regions(means))
+    svg = vega.page_svg(charts.regions(means))
     assert "<script" not in svg
     assert "&lt;/script&gt;" in svg
 
 
 def test_the_script_can_stand_inside_a_page() -> None:
-    script = _vega.javascript()
+    script = vega.javascript()
     assert "</script" not in script.lower()
     assert "<!--" not in script
     assert "vegaEmbed" in script
@@ -176,7 +176,7 @@ def test_without_vl_convert_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch)
     chart = charts.accuracy(TWO_SUITES)
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingExtra, match=r"wug\[report\]"):
-        _vega.page_svg(chart)
+        vega.page_svg(chart)
 
 
 def contrast(one: str, other: str) -> float:

@@ -227,8 +227,8 @@ def test_cogs_differs_term_by_term(client: TestClient, site: Site) -> None:
 
 def test_cogs_errors_are_read_afterwards(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.cogs())
-    assert 'data-fragment="/result/1/fragment"' in client.get("/result/1").text
-    assert "Errors type by type" in client.get("/result/1/fragment").text
+    assert 'data-fragment="/result/1/part/types-by-error"' in client.get("/result/1").text
+    assert "Errors type by type" in client.get("/result/1/part/types-by-error").text
 
 
 def test_two_runs_are_compared(client: TestClient, site: Site) -> None:
@@ -327,5 +327,5 @@ def test_the_groups_of_a_run_are_read_afterwards(client: TestClient, site: Site)
     material.keep(site.store, material.pairs(items=60))
     assert 'data-fragment="/run/1/groups"' in client.get("/run/1").text
     page = client.get("/run/1/groups").text
-    assert "paradigm_<wbr>1" in page
+    assert "paradigm_<wbr/>1" in page
     assert "[57.9, 87.8]" in page  # 22 of 29 right: the last pair is not judged

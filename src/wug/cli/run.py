@@ -15,7 +15,7 @@ from wug.cli import _flags as flags
 from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
-    from wug.models._spec import ModelSpec
+    from wug.models import ModelSpec
     from wug.runs.cache import Cache
     from wug.runs.store import Store
     from wug.stats import Method

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wug import registry
 from wug.runs import _pairing, _shared
 from wug.runs.shelf import Run, Shelf
 from wug.runs.store import Store
@@ -212,8 +213,9 @@ class _Work:
         for some in suites:
             for part in some:
                 yield self.contrast(couple, [part], part.test.name, part.check)
-            # All predictions together say nothing that each does not.
-            judged = [part for part in some if part.rows.judged and part.check != "all_predictions"]
+            # What sums up other checks says nothing that each does not.
+            summary = registry.offered("families", some[0].test.kind, "SUMMARY")
+            judged = [part for part in some if part.rows.judged and part.check != summary]
             together += judged
             if self.choice.pool and len(judged) > 1:
                 yield self.contrast(couple, judged, some[0].test.name, _pattern([part.check for part in judged]))

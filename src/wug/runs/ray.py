@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
-from wug.models._spec import ModelSpec
+from wug.models import ModelSpec
 from wug.runs.opening import Opened, open_model
 from wug.types import Answer, Request, Scored
 

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from wug.errors import StoreError
 from wug.rows import Placed, Rows
@@ -83,8 +83,7 @@ class Summary:
         return _read_summary(self.text).fault
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResult:
+class StoredResult(NamedTuple):
     """A result without its outcomes, and where it stands in the store."""
 
     id: int

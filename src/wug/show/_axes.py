@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wug.show import _vega
+from wug.show import vega
 
 MANY = 40
 """Rows in a chart beyond which they stand closer together."""
@@ -20,7 +20,7 @@ def step(rows: Sequence[str]) -> int:
 
 def value_axis(share: bool) -> dict[str, Any]:
     """The scale and axis of values; of shares, from 0 to 100 %."""
-    alt = _vega.altair()
+    alt = vega.altair()
     scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=False)
     # "~g" would write tens as 2e+1.
     return {"scale": scale, "axis": alt.Axis(format="%" if share else "~f", tickCount=5, grid=True)}
@@ -28,7 +28,7 @@ def value_axis(share: bool) -> dict[str, Any]:
 
 def count_axis(places: Sequence[float], title: str) -> Any:
     """A horizontal axis of whole numbers, with a little air at both ends."""
-    alt = _vega.altair()
+    alt = vega.altair()
     least, most = min(places, default=0), max(places, default=0)
     air = max(0.5, 0.02 * (most - least))
     axis = alt.Axis(format="d", tickMinStep=1, grid=False, labelFlush=False)
@@ -37,7 +37,7 @@ def count_axis(places: Sequence[float], title: str) -> Any:
 
 def row_axis(rows: list[str]) -> Any:
     """A vertical axis of names, each under its heading."""
-    alt = _vega.altair()
+    alt = vega.altair()
     heading = "split(datum.value, '\\n')[1] == ''"
     # On a phone the labels leave room for the dots.
     limit = "(containerSize()[0] > 0 ? min(340, 0.42 * containerSize()[0]) : 340)"
@@ -63,7 +63,7 @@ def row_axis(rows: list[str]) -> Any:
 
 def region_axis(labels: list[str]) -> Any:
     """A horizontal axis of the regions of a sentence."""
-    alt = _vega.altair()
+    alt = vega.altair()
     narrow = f"width < {80 * len(labels)}"
     return alt.X(
         "region:N",
@@ -87,16 +87,16 @@ def region_axis(labels: list[str]) -> Any:
 
 def named(names: list[str]) -> dict[str, Any]:
     """The scale and the legend of a colour or a shape for each name; as many in a row as there is room for."""
-    alt = _vega.altair()
-    widest = min(_vega.LABEL, 7 * max(map(len, names), default=0)) + 40
-    room = f"(containerSize()[0] > 0 ? containerSize()[0] - 80 : {_vega.WIDTH})"
+    alt = vega.altair()
+    widest = min(vega.LABEL, 7 * max(map(len, names), default=0)) + 40
+    room = f"(containerSize()[0] > 0 ? containerSize()[0] - 80 : {vega.WIDTH})"
     legend = alt.Legend(columns={"expr": f"max(1, floor({room} / {widest}))"}, columnPadding=18)
     return {"title": None, "sort": None, "scale": alt.Scale(domain=names), "legend": legend}
 
 
 def coloured(names: list[str], places: Mapping[str, int]) -> dict[str, Any]:
     """The same with the colours at `places` of the palette, the first of which is 1; others take their turn."""
-    alt = _vega.altair()
+    alt = vega.altair()
     wanted = {places.get(name, number): name for number, name in enumerate(names, 1)}
     # A name that nothing has holds the place of a colour that nothing takes.
     domain = [wanted.get(place, f" {place} ") for place in range(1, max(wanted, default=0) + 1)]
@@ -106,27 +106,27 @@ def coloured(names: list[str], places: Mapping[str, int]) -> dict[str, Any]:
 
 def solid(named: Mapping[str, Any]) -> dict[str, Any]:
     """The same with a legend that stays as it is where marks are faint."""
-    return {**named, "legend": _vega.altair().Legend(**named["legend"].to_dict(), symbolOpacity=1)}
+    return {**named, "legend": vega.altair().Legend(**named["legend"].to_dict(), symbolOpacity=1)}
 
 
 def dashed(names: list[str]) -> dict[str, Any]:
     """The scale of a dash for each name: those that have to share a colour with an earlier one are dashed."""
-    colours = len(_vega.PALETTE)
+    colours = len(vega.PALETTE)
     dashes = [[1, 0] if place < colours else [5, 4] for place in range(len(names))]
-    return {**solid(named(names)), "scale": _vega.altair().Scale(domain=names, range=dashes)}
+    return {**solid(named(names)), "scale": vega.altair().Scale(domain=names, range=dashes)}
 
 
 def shaped(names: list[str]) -> dict[str, Any]:
     """The scale of a shape for each name, with two more shapes where the usual ones are too few."""
     found = solid(named(names))
-    if len(names) <= len(_vega.SHAPES):
+    if len(names) <= len(vega.SHAPES):
         return found
-    return {**found, "scale": _vega.altair().Scale(domain=names, range=[*_vega.SHAPES, _STAR, _SALTIRE])}
+    return {**found, "scale": vega.altair().Scale(domain=names, range=[*vega.SHAPES, _STAR, _SALTIRE])}
 
 
 def value_tooltip(*first: Any, title: str, share: bool) -> list[Any]:
     """What a value is of, then the value with its interval and n."""
-    alt = _vega.altair()
+    alt = vega.altair()
     number = ".1%" if share else ".4~g"
     return [
         *first,
@@ -139,7 +139,7 @@ def value_tooltip(*first: Any, title: str, share: bool) -> list[Any]:
 
 def region_tooltip() -> list[Any]:
     """The mean of a region in a condition."""
-    alt = _vega.altair()
+    alt = vega.altair()
     return [
         alt.Tooltip("condition:N"),
         alt.Tooltip("region:N"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.files import write_bytes
-from wug.show import _axes, _vega
+from wug.show import _axes, vega
 from wug.show.numbers import spaced, value_text
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def intervals(
     points: Sequence[Point], *, title: str, share: bool = False, series_are: str = "model"
 ) -> altair.LayerChart:
     """Dots with intervals, a row for each `row`; with `share` on an axis from 0 to 100 %."""
-    alt = _vega.altair()
+    alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     several = len(series) > 1
     rows = _rows(points)
@@ -119,7 +119,7 @@ def intervals(
     if several:
         dot = dot.encode(shape=alt.Shape("series:N", **_axes.named(series)))
     step = 10 + 13 * len(series) if several else _axes.step(rows)
-    return alt.layer(line, dot).properties(width=_vega.WIDTH, height=step * len(rows))
+    return alt.layer(line, dot).properties(width=vega.WIDTH, height=step * len(rows))
 
 
 def regions(
@@ -129,7 +129,7 @@ def regions(
 
     The regions in `marked`, those a prediction speaks of, stand on a tinted ground.
     """
-    alt = _vega.altair()
+    alt = vega.altair()
     ordered = sorted(means, key=lambda mean: mean.number)
     conditions = list(dict.fromkeys(mean.condition for mean in means))
     labels = {mean.number: f"{mean.number}\n{_flat(mean.name)}" for mean in ordered}
@@ -154,7 +154,7 @@ def regions(
         ground = alt.Chart(data).transform_filter("datum.marked").transform_aggregate(groupby=["region"])
         ground = ground.mark_rect(style="ground", tooltip=None)
         layers.insert(0, ground.encode(x=x, y=alt.value(0), y2=alt.value("height")))
-    return alt.layer(*layers).add_params(chosen).properties(width=_vega.WIDTH, height=300)
+    return alt.layer(*layers).add_params(chosen).properties(width=vega.WIDTH, height=300)
 
 
 def curves(
@@ -164,7 +164,7 @@ def curves(
 
     With many lines a band shows only where its line is chosen in the legend.
     """
-    alt = _vega.altair()
+    alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     several = len(series) > 1
     name = "chosen_" + re.sub(r"\W", "_", x)  # charts that stand together must not share it
@@ -189,16 +189,16 @@ def curves(
     dot = base.mark_point(style="dot", size=70 if len(points) <= 40 else 40).encode(y=y, opacity=faded)
     if several:
         dot = dot.encode(shape=alt.Shape("series:N", **_axes.shaped(series)))
-    if len(series) > len(_vega.PALETTE):
+    if len(series) > len(vega.PALETTE):
         line = line.encode(strokeDash=alt.StrokeDash("series:N", **_axes.dashed(series)))
     layers = [band, line, dot, *([_summit(peak, x, share)] if peak else [])]
-    chart = alt.layer(*layers).properties(width=_vega.WIDTH, height=300)
+    chart = alt.layer(*layers).properties(width=vega.WIDTH, height=300)
     return chart.add_params(chosen) if several else chart
 
 
 def histogram(bins: Sequence[Bin], *, title: str, what: str, colours: Mapping[str, int]) -> altair.LayerChart:
     """Bars that count `what` over a range of numbers; `colours` is each series' place in the palette."""
-    alt = _vega.altair()
+    alt = vega.altair()
     series = list(dict.fromkeys(one.series for one in bins))
     edges = [_short(edge) for edge in sorted({edge for one in bins for edge in (one.low, one.high)})]
     data = [
@@ -226,12 +226,12 @@ def histogram(bins: Sequence[Bin], *, title: str, what: str, colours: Mapping[st
             ],
         )
     )
-    return alt.layer(bars).properties(width=_vega.WIDTH, height=240)
+    return alt.layer(bars).properties(width=vega.WIDTH, height=240)
 
 
 def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> altair.LayerChart:
     """Bars from 0 to 100 %, a row for each `row`; `colours` is each part's place in the palette."""
-    alt = _vega.altair()
+    alt = vega.altair()
     rows, series = _rows(parts), list(dict.fromkeys(part.series for part in parts))
     data = [
         {
@@ -260,27 +260,27 @@ def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> 
             ],
         )
     )
-    return alt.layer(bars).properties(width=_vega.WIDTH, height=_axes.step(rows) * len(rows))
+    return alt.layer(bars).properties(width=vega.WIDTH, height=_axes.step(rows) * len(rows))
 
 
 def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
     """Charts one above the other, each with a scale of its own."""
-    return _vega.altair().vconcat(*panels).resolve_scale(x="independent", y="independent")
+    return vega.altair().vconcat(*panels).resolve_scale(x="independent", y="independent")
 
 
 def require(path: Path | None = None) -> None:
     """An error where charts cannot be drawn here, or not into a file of this name: before long work, not after."""
-    if path is not None and path.suffix.lower() not in _vega.KINDS:
-        known = ", ".join(_vega.KINDS)
+    if path is not None and path.suffix.lower() not in vega.KINDS:
+        known = ", ".join(vega.KINDS)
         raise InputError(f"unknown kind of chart file {path.suffix.lower()!r}. Use one of {known}", file=path)
-    _vega.altair()
-    _vega.vl_convert()
+    vega.altair()
+    vega.vl_convert()
 
 
 def save(chart: altair.LayerChart | altair.VConcatChart, path: Path) -> None:
     """Write a chart as the suffix says: .svg, .png, .html (opens offline) or .json (Vega-Lite)."""
     require(path)
-    write_bytes(path, _vega.KINDS[path.suffix.lower()](_vega.spec(chart)))
+    write_bytes(path, vega.KINDS[path.suffix.lower()](vega.spec(chart)))
 
 
 def _datum(point: Point) -> dict[str, Any]:
@@ -325,7 +325,7 @@ def _curve_datum(point: CurvePoint) -> dict[str, Any]:
 
 def _summit(peak: CurvePoint, x: str, share: bool) -> Any:
     """The value of a peak beside its point, and a line down to where it is."""
-    alt = _vega.altair()
+    alt = vega.altair()
     text = spaced(value_text(peak.value, share=share))
     datum = {**_curve_datum(peak), "text": f"peak {text}, {x} {peak.x:g}"}
     base = alt.Chart(alt.Data(values=[datum])).encode(x="x:Q", color=alt.Color("series:N"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wug.errors import InputError
-from wug.show import _vega, charts
+from wug.show import charts, vega
 from wug.show.comparison import difference, interval, p_text, verdict
 from wug.show.view import Figure
 
@@ -75,11 +75,11 @@ def _point(c: Contrast, scale: int, several: bool, series: bool) -> charts.Point
 
 def _with_zero(drawn: altair.LayerChart) -> altair.LayerChart:
     """The chart with a line at 0, behind the dots, which stays in view however far away they are."""
-    alt = _vega.altair()
+    alt = vega.altair()
     zero = (
         alt.Chart(alt.Data(values=[{"zero": 0}]))
         .mark_rule(strokeDash=[4, 3], color="currentColor", tooltip=None)
         .encode(x="zero:Q")
     )
     layers = [layer.properties(data=drawn.data) for layer in drawn.layer]  # altair keeps what they share with the whole
-    return alt.layer(zero, *layers).properties(width=_vega.WIDTH, height=drawn.height)
+    return alt.layer(zero, *layers).properties(width=vega.WIDTH, height=drawn.height)

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from wug.types import Estimate, Result
 
-LONG = 1e15
-"""Numbers from here on are written with an exponent."""
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -101,6 +98,10 @@ def spaced(text: str) -> str:
 def percent(value: float) -> str:
     """`78.9 %`, which no line end divides."""
     return f"{_hundredfold(value)}\u00a0%" if math.isfinite(value) else "–"
+
+
+LONG = 1e15
+"""Numbers from here on are written with an exponent."""
 
 
 def number(value: float) -> str:

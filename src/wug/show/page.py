@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.rows import InMemory, Rows
-from wug.show import _vega, charts
+from wug.show import charts, vega
 from wug.show.comparison_section import compared
 from wug.show.numbers import Shown, headlines, plain, shown
 from wug.show.sample import allotted
@@ -73,7 +73,7 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None) -> s
     circuits = _by_circuit(entries)
     environment = _environment(still=len(reports) <= STILL)
     script = _source(environment, "page.js")
-    vega = _vega.javascript()
+    bundle = vega.javascript()
     page = environment.get_template("page.html").render(
         title=_title(entries),
         entries=entries,
@@ -85,8 +85,8 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None) -> s
         unfinished=[entry for entry in entries if entry.result.status != "complete"],
         style=_source(environment, "page.css"),
         script=script,
-        vega=vega,
-        hashes=[_hash(vega), _hash(script)],
+        vega=bundle,
+        hashes=[_hash(bundle), _hash(script)],
     )
     return f"{page.strip()}\n"
 
@@ -238,14 +238,14 @@ def plural(number: int, name: str, names: str = "") -> str:
 
 
 def _spec(figure: Figure) -> dict[str, Any]:
-    return {**_vega.page_spec(figure.chart), "description": figure.title}
+    return {**vega.page_spec(figure.chart), "description": figure.title}
 
 
 def _svg(figure: Figure) -> Any:
     from markupsafe import Markup
 
     # Vega escapes every text that it writes into an SVG.
-    return Markup(_vega.page_svg(figure.chart))
+    return Markup(vega.page_svg(figure.chart))
 
 
 def _source(environment: Any, name: str) -> str:

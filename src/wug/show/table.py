@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from wug import registry
 from wug.show.markup import code, latex_blocks, markdown_table
 from wug.show.numbers import shown, spaced
-from wug.show.views import family_of
 from wug.types import Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
@@ -102,7 +102,7 @@ def as_csv(results: Sequence[Result]) -> str:
 def as_tsv(results: Sequence[Result]) -> str:
     """The estimates, tab-separated; for suites of one family the table that its users know, where it has one."""
     kinds = {result.kind for result in results}
-    table = getattr(family_of(kinds.pop()), "tsv", None) if len(kinds) == 1 else None
+    table = registry.offered("families", kinds.pop(), "tsv") if len(kinds) == 1 else None
     columns, rows = (COLUMNS, estimate_rows(results)) if table is None else table(results)
     return delimited(columns, rows, "\t")
 

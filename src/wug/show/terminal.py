@@ -12,13 +12,14 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from wug import registry
 from wug.rows import Filter, InMemory, Placed
 from wug.show.markup import visible
 from wug.show.numbers import percent, plain, spaced
 from wug.show.table import cells
 from wug.show.text import item_lines
 from wug.show.view import Item
-from wug.show.views import items_of, summary_of
+from wug.show.views import items_of
 from wug.types import Estimate, Result, Signature
 
 MANY = 4
@@ -123,7 +124,7 @@ def circuits(results: Sequence[Result]) -> Table:
     """For each model and test circuit, the mean over its suites of the share of items that pass everything."""
     found: dict[tuple[str, str], list[float]] = {}
     for result in results:
-        summary = summary_of(result.kind)
+        summary = registry.offered("families", result.kind, "SUMMARY")
         for estimate in result.estimates:
             if estimate.check == summary and estimate.group.startswith("circuit="):
                 key = (result.model, estimate.group.removeprefix("circuit="))
@@ -144,7 +145,7 @@ def failures(result: Result) -> Iterator[str]:
     """The items that fail, each with the checks that it fails and what explains them."""
     rows = InMemory(result.outcomes)
     items = items_of(result, rows)
-    summary = summary_of(result.kind)
+    summary = registry.offered("families", result.kind, "SUMMARY")
     failing: dict[str, list[Placed]] = {}
     for row in rows.each(Filter(value="false")):
         if row.outcome.check != summary:  # which says no more than what it sums up

@@ -98,12 +98,6 @@ def module_of(kind: str) -> ModuleType:
     return importlib.import_module(name) if there else generic
 
 
-def summary_of(kind: str) -> str | None:
-    """The check of a family that holds for an item where all its others do; None where it has none."""
-    found: str | None = getattr(family_of(kind), "SUMMARY", None)
-    return found
-
-
 def family_of(kind: str) -> ModuleType | None:
     """The package of a family; None for one that is not installed, or is broken: its results can still be shown."""
     try:

@@ -17,9 +17,9 @@ from typing import Any
 from wug.errors import MissingExtra, WugError
 from wug.web.rendering import visible
 
-_MAKE = "import sys; from wug.show import _vega; sys.stdout.buffer.write(_vega.javascript().encode())"
+_MAKE = "import sys; from wug.show import vega; sys.stdout.buffer.write(vega.javascript().encode())"
 _PICTURE = (
-    "import json, sys; from wug.show._vega import KINDS;"
+    "import json, sys; from wug.show.vega import KINDS;"
     "sys.stdout.buffer.write(KINDS[sys.argv[1]](json.load(sys.stdin)))"
 )
 _made: dict[str, bytes] = {}

@@ -9,9 +9,9 @@ from wug.rows import Filter
 from wug.web.looks import Look
 from wug.web.site import address
 
-VALUES = {"": "all", "true": "passing", "false": "failing", "none": "not judged"}
 GROUPS = 400
 """Groups that a list to choose from holds."""
+VALUES = {"": "all", "true": "passing", "false": "failing", "none": "not judged"}
 
 
 @dataclass(frozen=True, slots=True)

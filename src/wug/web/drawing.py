@@ -7,7 +7,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from wug.show import _vega
+from wug.show import vega
 from wug.show.view import Figure
 from wug.web import bundle
 from wug.web.rendering import Json
@@ -18,7 +18,7 @@ PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
 
 def spec(figure: Figure) -> dict[str, Any]:
     """The chart for a page: as wide as its place, in the page's colours."""
-    return {**_vega.page_spec(figure.chart), "description": figure.title}
+    return {**vega.page_spec(figure.chart), "description": figure.title}
 
 
 def answer(figure: Figure | None, form: str, name: str, *, may_lack: bool = False) -> Response:
@@ -30,7 +30,7 @@ def answer(figure: Figure | None, form: str, name: str, *, may_lack: bool = Fals
     if form == "vl.json":
         return Json(spec(figure))
     if form in PICTURES:
-        return Response(bundle.picture(_vega.spec(figure.chart), f".{form}"), media_type=PICTURES[form])
+        return Response(bundle.picture(vega.spec(figure.chart), f".{form}"), media_type=PICTURES[form])
     columns = [column or "of" for column in figure.columns]
     rows = (dict(zip(columns, row, strict=False)) for row in figure.rows)
     return table(form, name, columns, rows)

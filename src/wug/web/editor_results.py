@@ -11,7 +11,7 @@ from wug.families.syntaxgym.show.regions import Conditions, conditions
 from wug.families.syntaxgym.show.sentences import tenths
 from wug.rows import Filter
 from wug.runs.shelf import Shelf
-from wug.show import _vega
+from wug.show import vega
 from wug.show.numbers import headlines
 from wug.show.view import SHADES, Figure
 from wug.show.views import figures_of
@@ -57,7 +57,7 @@ def _chart(figure: Figure | None) -> dict[str, Any] | None:
     if figure is None:
         return None
     words = {"title": figure.title, "note": figure.note, "columns": figure.columns, "rows": figure.rows}
-    return {**words, "spec": _vega.page_spec(figure.chart)}
+    return {**words, "spec": vega.page_spec(figure.chart)}
 
 
 def _index(check: str) -> int | None:

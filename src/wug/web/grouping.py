@@ -17,7 +17,6 @@ GROUPS = 24
 """Groups of a field that a table shows; a field with more has its chart on the result's page."""
 FIELDS = 2
 """Fields of a result that are shown."""
-SUITES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,10 @@ def by_group(number: int, result: Result) -> Iterator[Grouped]:
     fitting = [(field, rows) for field, rows in fields.items() if 1 < len(rows) <= GROUPS]
     for field, rows in fitting[:FIELDS]:
         yield Grouped(number, result.suite, field, tuple(best_first(in_order(rows))))
+
+
+SUITES = 100
+"""Suites that the chart of a run holds."""
 
 
 def suites_figure(results: Sequence[tuple[Summary, Shown | None]]) -> Figure | None:

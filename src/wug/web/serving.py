@@ -18,7 +18,7 @@ from wug import registry
 from wug.errors import WugError
 from wug.runs.opening import builtin_models
 from wug.runs.store import Store
-from wug.show import _vega, views
+from wug.show import vega, views
 from wug.web import bundle, entrance, grid, rendering
 from wug.web.site import LOOPBACK, Site
 
@@ -161,6 +161,6 @@ def _fetch(site: Site) -> None:
     """Fetch what the first chart needs, while the user reads the first page."""
     try:
         bundle.script(site.cache.parent)
-        _vega.altair()
+        vega.altair()
     except WugError:
         return  # the page of the first chart will say so

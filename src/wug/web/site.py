@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -26,8 +26,7 @@ class Forbidden(InputError):
     """A path outside the folders that the user chose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """An entry of the navigation bar."""
 
     label: str

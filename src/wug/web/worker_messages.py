@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from wug.errors import ModelError
 from wug.runs.cache import Cache
@@ -30,8 +30,7 @@ class Work(Protocol):
         """The result, which travels back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """To the worker: do this with that model."""
 
     job: str
@@ -39,15 +38,13 @@ class Question:
     work: Work
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(NamedTuple):
     """To the worker: leave off with a job, if it is still at it."""
 
     job: str
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """From the worker: how far it is with the question."""
 
     stage: Stage
@@ -55,8 +52,7 @@ class Progress:
     total: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """From the worker: the question is done with."""
 
     stage: Stage

@@ -251,7 +251,7 @@ def test_means_over_seeds_are_in_per_cent_with_their_deviation(tmp_path: Path) -
     numbers, note = parts(result)[:2]
     # 100 % and 40 %: the mean is 70 %, the standard deviation of the sample 42.4.
     assert isinstance(numbers, Numbers)
-    assert (numbers.rows[0].text, numbers.rows[0].interval) == ("70.0\u00a0%", "[27.6, 112.4]")
+    assert (numbers.rows[0].text, numbers.rows[0].interval) == ("70.0\u00a0%", "± 42.4")
     assert note == Prose("Means of 2, with one standard deviation either side.")
     highs = [row["high"] for row in figure(result, "types").chart.to_dict()["data"]["values"]]
     assert max(high for high in highs if high is not None) == 1

@@ -11,9 +11,6 @@ from wug.families.pcfgset.language import SYMBOL, Expression, SourceFault, parse
 from wug.files import read_text
 from wug.types import Problem
 
-_SHOWN = 20
-"""Faults that an error lists; `wug check` lists them all."""
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -113,6 +110,10 @@ def repeated(lines: Sequence[Line], source: Path) -> list[Problem]:
         return []
     message = f"the source of line {first[again[0].source]} again; {len(again):,} lines repeat an earlier one"
     return [Problem("warning", at(source, again[0].number), message)]
+
+
+_SHOWN = 20
+"""Faults that an error lists; `wug check` lists them all."""
 
 
 def refuse(problems: Sequence[Problem], path: Path) -> None:

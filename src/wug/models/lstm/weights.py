@@ -31,9 +31,6 @@ WHOLE_MODULE: Mapping[str, type] = {
 GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 """For each kind of layer, the blocks that its weights are made of."""
 
-_DEEP = 8
-"""Levels of modules and dictionaries that are looked through."""
-
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -165,6 +162,10 @@ def _part(module: Inert, name: str) -> dict[str, Any]:
     parts = module.state.get("_modules")
     part = parts.get(name) if isinstance(parts, dict) else None
     return part.state if isinstance(part, Inert) and isinstance(part.state, dict) else {}
+
+
+_DEEP = 8
+"""Levels of modules and dictionaries that are looked through."""
 
 
 def _named(pickled: Pickled, value: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Array]]:

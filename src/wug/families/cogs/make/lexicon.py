@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import accumulate
 from random import Random
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Word = TypeVar("Word")
 
@@ -20,8 +20,7 @@ EXPONENT, FLOOR = 1.3, 0.01
 hundred names the first is about 18 times as frequent as the 11th, and the later ones hardly get rarer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
+class Verb(NamedTuple):
     """A verb in the three forms that sentences need."""
 
     lemma: str

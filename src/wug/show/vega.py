@@ -7,6 +7,7 @@ chart serves light, dark and paper.
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -80,22 +81,19 @@ def javascript() -> str:
 
 def altair() -> ModuleType:
     """altair, or MissingExtra."""
-    try:
-        import altair as module
-    except ImportError:
-        raise MissingExtra("the report", "report") from None
-    found: ModuleType = module
-    return found
+    return _extra("altair")
 
 
 def vl_convert() -> ModuleType:
     """vl_convert, or MissingExtra."""
+    return _extra("vl_convert")
+
+
+def _extra(name: str) -> ModuleType:
     try:
-        import vl_convert as module
+        return importlib.import_module(name)
     except ImportError:
         raise MissingExtra("the report", "report") from None
-    found: ModuleType = module
-    return found
 
 
 def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
