@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,8 +116,8 @@ def test_items_that_ask_the_same_source_are_a_cluster(db: Path) -> None:
 def test_checks_of_one_item_are_pooled_by_item_on_request(db: Path) -> None:
     first = {"prediction_0": [WRONG] * 4, "prediction_1": [WRONG] * 4, "all_predictions": [WRONG] * 4}
     second = {"prediction_0": [RIGHT] * 4, "prediction_1": [RIGHT] * 4, "all_predictions": [RIGHT] * 4}
-    keep(db, result("s", A, outcomes(first)))
-    keep(db, result("s", B, outcomes(second)))
+    keep(db, replace(result("s", A, outcomes(first)), kind="syntaxgym"))
+    keep(db, replace(result("s", B, outcomes(second)), kind="syntaxgym"))
     found = compared(db, [1], [2], pool=True).contrasts
     assert [c.check for c in found] == ["prediction_0", "prediction_1", "all_predictions", "prediction_*"]
     assert (found[-1].n, found[-1].items, found[-1].p) == (8, 4, 2 / 16)
