@@ -7,7 +7,7 @@ method of an interval that was made of units says so (`wilson, by source`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist, fmean, pstdev, stdev
@@ -65,6 +65,10 @@ def clopper_pearson(successes: float, n: float, confidence: float = 0.95) -> Int
     tail = (1 - confidence) / 2
     low = 0.0 if successes <= 0 else float(betaincinv(successes, n - successes + 1, tail))
     return Interval(low, 1.0 if successes >= n else float(betaincinv(successes + 1, n - successes, 1 - tail)))
+
+
+INTERVALS: Mapping[Method, Callable[[float, float], Interval]] = {"wilson": wilson, "clopper-pearson": clopper_pearson}
+"""How the interval of a share is made, by its name."""
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
@@ -137,7 +141,7 @@ def estimate(
     if all(isinstance(value, bool) for value in values):
         share = sum(values) / n
         rows = n if of is None else effective_number(np.bincount(of).astype(np.float64))
-        interval = (wilson if method == "wilson" else clopper_pearson)(share * rows if note else sum(values), rows)
+        interval = INTERVALS[method](share * rows if note else sum(values), rows)
         return Estimate(check, group, share, n, interval.low, interval.high, f"{method}{note}")
     numbers = np.asarray(values, np.float64)
     if of is None:
@@ -175,7 +179,7 @@ def remade(estimate: Estimate, method: Method) -> Estimate:
     """A share that a suite counted itself, with its interval made by the method that is asked for."""
     if estimate.method not in get_args(Method) or estimate.method == method:
         return estimate
-    made = (wilson if method == "wilson" else clopper_pearson)(round(estimate.value * estimate.n), estimate.n)
+    made = INTERVALS[method](round(estimate.value * estimate.n), estimate.n)
     return replace(estimate, low=made.low, high=made.high, method=method)
 
 
