@@ -35,7 +35,7 @@ from wug.runs.store import Store
 from wug.show import comparison as comparisons
 from wug.show import table, terminal
 from wug.show.page import Report, render
-from wug.show.view import Cards, Facts, Figure, Items, Numbers, Part, Prose, Table, Tally
+from wug.show.view import Cards, Facts, Figure, Items, Link, Numbers, Part, Prose, Table, Tally
 from wug.show.views import batches, items_of, made, parts_of
 from wug.types import Check, Estimate, Outcome, Result
 from wug.web.app import create
@@ -659,7 +659,7 @@ def _described(result: Result, rows: Rows) -> list[object]:
 def _part(part: Part) -> object:
     if isinstance(part, Figure):
         return part.id, part.title, part.note, part.columns, part.rows, part.items
-    assert isinstance(part, Prose | Numbers | Tally | Table | Cards | Facts), part
+    assert isinstance(part, Prose | Numbers | Tally | Table | Cards | Facts | Link), part
     return part
 
 
