@@ -286,7 +286,7 @@ def test_the_five_pcfg_set_tests_run_end_to_end(checkpoint: Path, tmp_path: Path
     model = load(checkpoint, max_length="10")
     results = list(evaluate(tiny_seq2seq.pcfg_tests(tmp_path / "tests"), ask_through(model)))
     assert [result.status for result in results] == ["complete"] * 5
-    assert "ctranslate/model_step_9000.pt@" in results[0].signature
+    assert "ctranslate/model_step_9000.pt@" in str(results[0].signature)
 
 
 def test_wrong_names_and_options_are_errors(folder: Path, tmp_path: Path) -> None:

@@ -626,7 +626,7 @@ def test_no_json_makes_anything_but_a_clear_error(found: Any) -> None:
         ("http://h:port/v1", {}, "is no address"),
         ("http:///v1", {}, "is no address"),
         ("http://h/v1", {"concurrency": "0"}, "concurrency=0: write a whole number, 1 or more"),
-        ("http://h/v1", {"retries": "-1"}, "retries=-1: write a whole number from 0 to 9999"),
+        ("http://h/v1", {"retries": "-1"}, "retries=-1: write a whole number from 0 to 9,999"),
         ("http://h/v1", {"timeout": "soon"}, "timeout=soon: write a number"),
         ("http://h/v1", {"mode": "chat"}, "mode=chat: use one of score, generate"),
         ("http://h/v1", {"template": "{source}"}, "template is of no use without mode=generate"),

@@ -266,7 +266,7 @@ def test_the_five_pcfg_set_tests_run_end_to_end(made: Maker, tmp_path: Path) -> 
         results = list(evaluate(suites, ask_through(model)))
         assert {result.meta["test"] for result in results} >= {"plain", "substitutivity", "localism"}
         assert [result.status for result in results] == ["complete"] * 5
-        assert all(f"seq2seq/{made(architecture).name}@" in result.signature for result in results)
+        assert all(f"seq2seq/{made(architecture).name}@" in str(result.signature) for result in results)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_checks_that_show_the_same_are_one_entry_and_others_are_apart() -> None:
 def test_items_of_a_family_without_a_view_are_printed_with_all_that_is_known() -> None:
     rows = (
         Outcome("1", "one_check", False, {"type": "x"}, {"sentence": "A wug."}),
-        Outcome("1", "all_predictions", False),
+        Outcome("1", "another_check", None),
         Outcome("1", "another", True),
     )
     assert failing("no-such-family", *rows) == ["words  item 1  one check", "    type: x", "    sentence: A wug."]

@@ -171,7 +171,7 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
     coming.value.save_as(path)
     said = wug("run", path, "--model", site.models[0], "--format", "json", "--no-cache").results[0]
     (result,) = Store(site.store.path).results(run)
-    assert said["signature"] == result.signature
+    assert said["signature"] == str(result.signature)
     assert [(e["check"], e["value"], e["low"]) for e in said["estimates"]] == [
         (e.check, e.value, e.low) for e in result.estimates
     ]

@@ -344,7 +344,7 @@ def test_several_columns_have_their_mean_in_per_cent_and_the_pairs_that_most_fai
     result = published({"lstm": FIRST, "gru": SECOND})
     first, note, *_ = parts(result)
     assert isinstance(first, Numbers)
-    assert [(row.text, row.interval) for row in first.rows] == [("62.5\u00a0%", "[44.8, 80.2]")]
+    assert [(row.text, row.interval) for row in first.rows] == [("62.5\u00a0%", "± 17.7")]
     assert note == Prose("Means of 2, with one standard deviation either side.")
     [hardest] = of(Table, result)
     assert hardest.title == "Pairs that most columns fail"

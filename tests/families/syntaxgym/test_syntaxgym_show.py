@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wug.runs.browse import Shelf
 
 import made_runs
 from seen_page import EVIL, check_escaped, read, taint
 from wug.families.syntaxgym import show
 from wug.rows import Filter, InMemory, Rows
+from wug.runs.shelf import Shelf
 from wug.show.marked import Piece
 from wug.show.page import Report, render
 from wug.show.view import Cards, Cell, Facts, Figure, Item, Items, Later, Link, Numbers, Part, Prose, Table, Verdicts
