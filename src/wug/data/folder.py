@@ -1,0 +1,108 @@
+"""Where fetched sets lie: a folder for each set and commit, and beside it a JSON file with the licence."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from wug.data.catalogue import File, Selection, TestSet, catalogue, find
+from wug.errors import NotFetched
+from wug.files import user_path, write_text
+
+FOLDER = "WUG_DATA"
+"""The environment variable that names another folder for sets."""
+
+
+def root() -> Path:
+    """The folder of all sets: what the environment says, else `data` in the user's data folder."""
+    from platformdirs import user_data_path
+
+    given = os.environ.get(FOLDER)
+    return user_path(given) if given else user_data_path("wug", appauthor=False) / "data"
+
+
+def folder_of(chosen: TestSet) -> Path:
+    """The folder of a set; another commit has another, so that an old version is never taken for a new one."""
+    return root() / chosen.name / chosen.commit[:12]
+
+
+def missing(selection: Selection) -> list[File]:
+    """The files that are not here, by their names and sizes."""
+    folder = folder_of(selection.set)
+    return [file for file in selection.files if not _is_here(folder / file.name, file)]
+
+
+def fetched(name: str) -> bool:
+    """Whether all of a set or a part is on this machine."""
+    return not missing(find(name))
+
+
+def paths(name: str) -> list[Path]:
+    """Where a set or a part lies: the one folder that has just its files, or else the files; NotFetched if not here."""
+    return _paths(find(name))
+
+
+def path(name: str) -> Path:
+    """The file of a name, or the folder that has its files (and maybe others); NotFetched if they are not here."""
+    found = paths(name)
+    return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
+
+
+def suite_paths(name: str) -> list[Path] | None:
+    """What a run of a name takes; None for a name that is not in the catalogue, NotFetched for a set not here."""
+    return _paths(find(name).for_a_run()) if name.partition("/")[0] in catalogue() else None
+
+
+def origin(path: Path) -> dict[str, Any] | None:
+    """The record of the set that a fetched file or folder belongs to: title, licence, citation, commit."""
+    place = path.absolute()
+    for folder in (place, *place.parents):
+        record = folder.with_name(f"{folder.name}.json")
+        if folder.parent.parent == root().absolute() and record.is_file():
+            content: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+            return content
+    return None
+
+
+def write_record(chosen: TestSet) -> None:
+    """Put the licence beside the data."""
+    folder = folder_of(chosen)
+    record = {
+        "set": chosen.name,
+        "title": chosen.title,
+        "licence": chosen.licence,
+        "terms": chosen.terms,
+        "citation": chosen.citation,
+        "repository": chosen.repository,
+        "commit": chosen.commit,
+    }
+    write_text(folder.with_name(f"{folder.name}.json"), json.dumps(record, ensure_ascii=False, indent=2) + "\n")
+
+
+def _paths(selection: Selection) -> list[Path]:
+    if missing(selection):
+        raise NotFetched(_not_fetched(selection))
+    folder = folder_of(selection.set)
+    return [folder / place for place in selection.places]
+
+
+def _not_fetched(selection: Selection) -> str:
+    """What it is, how large, under which licence, and the command, in three lines."""
+    chosen = selection.set
+    name = selection.name
+    accept = " --accept" if chosen.restriction else ""
+    licence = chosen.licence or "no licence named"
+    return (
+        f"{name} is not on this machine: {chosen.title} ({chosen.citation})\n"
+        f"    {selection.extent} from {chosen.repository}, licence: {licence}\n"
+        f"    wug data get {name}{accept}"
+    )
+
+
+def _is_here(path: Path, file: File) -> bool:
+    try:
+        return path.is_file() and file.size in (None, path.stat().st_size)
+    except OSError:
+        return False
