@@ -44,7 +44,7 @@ def download(chosen: TestSet, wanted: Sequence[File], folder: Path, progress: Pr
                 _fetch(client, address(chosen, file), file, folder / file.name, partial(_tell, progress, done, total))
                 done += (folder / file.name).stat().st_size
     except httpx.InvalidURL as error:
-        raise DataError(f"{ADDRESS}={os.environ.get(ADDRESS)!r}: no address that can be used ({error})") from None
+        raise DataError(f"{ADDRESS}={os.environ.get(ADDRESS)!r}: cannot be used as an address ({error})") from None
 
 
 def _tell(progress: Progress, before: int, total: int, came: int) -> None:

@@ -57,13 +57,12 @@ def suite_paths(name: str) -> list[Path] | None:
 
 def origin(path: Path) -> dict[str, Any] | None:
     """The record of the set that a fetched file or folder belongs to: title, licence, citation, commit."""
-    place = path.absolute()
-    for folder in (place, *place.parents):
-        record = folder.with_name(f"{folder.name}.json")
-        if folder.parent.parent == root().absolute() and record.is_file():
-            content: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
-            return content
-    return None
+    try:
+        name, commit = path.absolute().relative_to(root().absolute()).parts[:2]
+        content: dict[str, Any] = json.loads((root() / name / f"{commit}.json").read_text(encoding="utf-8"))
+    except (ValueError, OSError):  # no file of a set, or one whose record is gone
+        return None
+    return content
 
 
 def write_record(chosen: TestSet) -> None:

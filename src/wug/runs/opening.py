@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from wug import registry
+from wug import data, registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
 from wug.models._spec import ModelSpec, parse
@@ -119,7 +119,7 @@ def builtin_model_for(suite: Suite) -> str:
 
 
 def open_suites(text: str, options: Mapping[str, str] | None = None, kind: str | None = None) -> list[Suite]:
-    """The suites of a file, a folder, or a built-in name (a family's name gives all of its)."""
+    """The suites of a file, a folder, or a built-in name (a family's name gives all of its) or one of the catalogue."""
     suites: list[Suite] = []
     for path in locate(text, kind):
         family = family_of(path, kind)
@@ -155,10 +155,12 @@ def locate(text: str, kind: str | None = None) -> list[Path]:
         return [builtin[text]]
     if family := [found for found in builtin.values() if found.parent.name == text]:
         return family
+    if (published := data.suite_paths(text)) is not None:
+        return [file for place in published for file in _within(place, kind)]
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
-    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("families")])
+    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("families"), *data.names()])
 
 
 def family_of(path: Path, kind: str | None = None) -> str:
