@@ -18,6 +18,7 @@ CONTENT = {
     "data/agreement.jsonl": GOOD * 2000,
     "data/binding.jsonl": GOOD * 3,
     "data/more/a = (1), +.tsv": b"x\ty\tz\n",
+    "data/more/train.tsv": b"not for tests\n",
     "data/more/unseen.tsv": b"of this file only the Git blob is known\n",
 }
 
@@ -52,6 +53,7 @@ cite = ["berko1958"]
 repository = "github.com/nobody/wugs"
 commit = "{COMMIT}"
 suite = ["*.jsonl"]
+training = ["*/train.tsv"]
 parts.both = ["agreement.jsonl", "more"]
 files = '''
 {chr(10).join(map(line, CONTENT))}

@@ -63,7 +63,7 @@ def test_every_file_has_a_checksum_and_a_place_of_its_own(chosen: TestSet) -> No
 def test_every_part_that_is_named_has_files(chosen: TestSet) -> None:
     for part in (*chosen.part_names(), *chosen.suite):
         assert chosen.select(part), part
-    for patterns in chosen.parts.values():
+    for patterns in (*chosen.parts.values(), chosen.training):
         assert all(chosen.select(pattern) for pattern in patterns)
 
 
@@ -111,7 +111,10 @@ def test_files_that_fill_a_folder_are_found_by_the_folder(name: str, places: lis
 def test_a_run_of_a_whole_set_takes_its_test_material() -> None:
     assert data.find("turblimp").for_a_run().places == ["base"]
     assert data.find("recogs").for_a_run().places == ["recogs_v2"]
-    assert data.find("cogs").for_a_run().files == data.find("cogs").files
+    assert [file.name for file in data.find("cogs").for_a_run().without_training().files] == [
+        *("dev.tsv", "gen.tsv", "gen_cases_to_paper_sections.json", "test.tsv")
+    ]
+    assert [file.name for file in data.find("cogs/train").without_training().files] == ["train.tsv"]
     assert [file.name for file in data.find("jblimp").for_a_run().files] == ["validated/validated_minimal_pairs.jsonl"]
 
 

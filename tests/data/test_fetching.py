@@ -201,6 +201,15 @@ def test_a_run_takes_the_test_material_and_needs_no_more(mirror: Mirror) -> None
     assert [path.name for path in found] == ["agreement.jsonl", "binding.jsonl"]
 
 
+def test_a_run_of_a_folder_does_without_the_training_material_in_it(mirror: Mirror) -> None:
+    for name in ("wugs/more/a*", "wugs/more/unseen"):
+        data.get(name)
+    with pytest.raises(NotFetched):
+        data.path("wugs/more")
+    assert data.suite_paths("wugs/more") == [folder_of(data.find("wugs").set) / "more"]
+    assert data.suite_paths("wugs/more/[tu]*") == [data.path("wugs/more/unseen")]
+
+
 def test_copies_are_found_by_their_checksums_whatever_they_are_called(made_up: None, tmp_path: Path) -> None:
     copy = tmp_path / "copy" / "deeper"
     copy.mkdir(parents=True)
@@ -227,7 +236,7 @@ def test_a_folder_without_the_files_is_a_message(made_up: None, tmp_path: Path) 
     with pytest.raises(InputError, match="no such folder"):
         data.get("wugs", source=tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=f"4 of 4 files.*\n.*{BIG}"):
+    with pytest.raises(DataError, match=f"5 of 5 files.*\n.*{BIG}"):
         data.get("wugs", source=tmp_path / "empty")
 
 

@@ -82,6 +82,8 @@ class TestSet:
     note: str | None
     suite: tuple[str, ...]
     """The parts that a run of the whole set takes; empty for all."""
+    training: tuple[str, ...]
+    """Patterns of the files that a run does without."""
     parts: Mapping[str, Sequence[str]]
     """Names for groups of files, beside those of the files and folders themselves."""
     files: tuple[File, ...]
@@ -153,6 +155,11 @@ class Selection:
         chosen = [file for part in self.set.suite for file in self.set.select(part)]
         return Selection(self.set, self.part, tuple(chosen))
 
+    def without_training(self) -> Selection:
+        """The same without training material; all of it where it is nothing else."""
+        tests = [file for file in self.files if not any(_belongs(file.name, each) for each in self.set.training)]
+        return Selection(self.set, self.part, tuple(tests) or self.files)
+
 
 def names(family: str | None = None, language: str | None = None) -> list[str]:
     """The names of the sets, of a family or a language where given; `fr` has `fr-CA` too."""
@@ -220,6 +227,7 @@ def _test_set(name: str, fields: dict[str, Any], papers: Mapping[str, Paper]) ->
         fields["commit"],
         fields.get("note"),
         tuple(fields.get("suite", ())),
+        tuple(fields.get("training", ())),
         fields.get("parts", {}),
         tuple(_files(fields["files"])),
     )

@@ -41,7 +41,9 @@ def fetched(name: str) -> bool:
 
 def paths(name: str) -> list[Path]:
     """Where a set or a part lies: the one folder that has just its files, or else the files; NotFetched if not here."""
-    return _paths(find(name))
+    selection = find(name)
+    _require(selection, name)
+    return [folder_of(selection.set) / place for place in selection.places]
 
 
 def path(name: str) -> Path:
@@ -52,7 +54,14 @@ def path(name: str) -> Path:
 
 def suite_paths(name: str) -> list[Path] | None:
     """What a run of a name takes; None for a name that is not in the catalogue, NotFetched for a set not here."""
-    return _paths(find(name).for_a_run()) if name.partition("/")[0] in catalogue() else None
+    if name.partition("/")[0] not in catalogue():
+        return None
+    selection = find(name).for_a_run()
+    tests = selection.without_training()
+    _require(tests, name)
+    # A folder is read as a whole: which of its files are tests, the family knows.
+    places = selection.places if len(selection.places) == 1 else tests.places
+    return [folder_of(selection.set) / place for place in places]
 
 
 def origin(path: Path) -> dict[str, Any] | None:
@@ -80,11 +89,9 @@ def write_record(chosen: TestSet) -> None:
     write_text(folder.with_name(f"{folder.name}.json"), json.dumps(record, ensure_ascii=False, indent=2) + "\n")
 
 
-def _paths(selection: Selection) -> list[Path]:
+def _require(selection: Selection, name: str) -> None:
     if missing(selection):
-        raise NotFetched(_not_fetched(selection))
-    folder = folder_of(selection.set)
-    return [folder / place for place in selection.places]
+        raise NotFetched(_not_fetched(find(name)))
 
 
 def _not_fetched(selection: Selection) -> str:
