@@ -17,7 +17,7 @@ GOOD = b'{"sentence_good": "The wug sleeps.", "sentence_bad": "The wug sleep."}\
 CONTENT = {
     "data/agreement.jsonl": GOOD * 2000,
     "data/binding.jsonl": GOOD * 3,
-    "data/more/a = (1), +.tsv": b"x\ty\tz\n",
+    "data/more/a = (1), +#2.tsv": b"x\ty\tz\n",
     "data/more/train.tsv": b"not for tests\n",
     "data/more/unseen.tsv": b"of this file only the Git blob is known\n",
 }

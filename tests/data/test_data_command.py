@@ -68,7 +68,7 @@ def test_get_from_a_folder_needs_no_network(made_up: None, tmp_path: Path) -> No
 
 def test_path_of_a_group_prints_its_files_one_a_line(mirror: Mirror, data_folder: Path) -> None:
     wug("data", "get", "wugs")
-    names = ["agreement.jsonl", "more/a = (1), +.tsv", "more/train.tsv", "more/unseen.tsv"]
+    names = ["agreement.jsonl", "more/a = (1), +#2.tsv", "more/train.tsv", "more/unseen.tsv"]
     found = wug("data", "path", "wugs/both").out.splitlines()
     assert found == [str(data_folder / "wugs" / COMMIT[:12] / name) for name in names]
 
