@@ -96,6 +96,7 @@ def test_a_run_of_a_set_that_is_not_here_is_told_of_in_three_lines() -> None:
         "    wug data get blimp",
     ]
     refused(wug("run", "blimp/anaphor_agrement", "--model", "wug-causal"), "Did you mean 'anaphor_agreement'?")
+    assert wug("run", "blimp/*island*").err.splitlines()[2] == "    wug data get 'blimp/*island*'"
     refused(wug("run", "turblinp", "--model", "wug-causal"), "Did you mean 'turblimp'?")
 
 

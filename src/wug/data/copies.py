@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wug.data.catalogue import GIT, File, TestSet
-from wug.data.fetch import PART, Progress, install
+from wug.data.folder import PART, Progress, install
 from wug.errors import DataError, InputError
 from wug.files import user_path, writing
 

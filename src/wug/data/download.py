@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from wug.data.catalogue import File, TestSet, megabytes
-from wug.data.fetch import PART, Progress, install
+from wug.data.folder import PART, Progress, install
 from wug.errors import DataError
 from wug.files import shortened, writing
 

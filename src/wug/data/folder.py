@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from wug.data.catalogue import File, Selection, TestSet, catalogue, find
-from wug.errors import NotFetched
-from wug.files import user_path, write_text
+from wug.data.catalogue import GIT, File, Selection, TestSet, catalogue, find
+from wug.errors import DataError, NotFetched
+from wug.files import user_path, write_text, writing
 
 FOLDER = "WUG_DATA"
 """The environment variable that names another folder for sets."""
+PART = ".part"
+"""What the name of a file ends in that has not come whole."""
+Progress = Callable[[int, int], None]
+"""Told how many bytes have come, and how many there will be."""
 
 
 def root() -> Path:
@@ -89,6 +95,20 @@ def write_record(chosen: TestSet) -> None:
     write_text(folder.with_name(f"{folder.name}.json"), json.dumps(record, ensure_ascii=False, indent=2) + "\n")
 
 
+def install(file: File, part: Path, target: Path, came_from: object) -> None:
+    """Move a file into place whole, or refuse it, with both checksums, where it has other bytes than it should."""
+    found = file.checksum_of(part)
+    if found != file.checksum:
+        with writing(part):
+            part.unlink()
+        raise DataError(
+            f"{came_from}: not the bytes of {file.path} that the catalogue knows, so it is not taken\n"
+            f"    expected {_labelled(file.checksum)}\n    found    {_labelled(found)}"
+        )
+    with writing(target):
+        part.replace(target)
+
+
 def _require(selection: Selection, name: str) -> None:
     if missing(selection):
         raise NotFetched(_not_fetched(find(name)))
@@ -103,7 +123,7 @@ def _not_fetched(selection: Selection) -> str:
     return (
         f"{name} is not on this machine: {chosen.title} ({chosen.citation})\n"
         f"    {selection.extent} from {chosen.repository}, licence: {licence}\n"
-        f"    wug data get {name}{accept}"
+        f"    wug data get {shlex.quote(name)}{accept}"
     )
 
 
@@ -112,3 +132,7 @@ def _is_here(path: Path, file: File) -> bool:
         return path.is_file() and file.size in (None, path.stat().st_size)
     except OSError:
         return False
+
+
+def _labelled(checksum: str) -> str:
+    return f"Git blob {checksum.removeprefix(GIT)}" if checksum.startswith(GIT) else f"SHA-256 {checksum}"
