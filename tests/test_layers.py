@@ -20,11 +20,12 @@ ALLOWED = {
     "stats": {"types"},
     "stats_paired": {"stats"},
     "alignment": {"errors", "types"},
+    "data": {"data", "errors", "files"},
     "families": CORE | {"families", "show"},
     "models": CORE | {"models", "families"},
     "train": CORE | {"models", "train"},
     "show": CORE | {"show"},
-    "runs": CORE | {"families", "models", "train", "runs", ""},
+    "runs": CORE | {"data", "families", "models", "train", "runs", ""},
     "web": CORE | {"runs", "show", "web", "families"},
 }
 HEAVY = {

@@ -9,6 +9,8 @@ WugError                 the root; the command line prints it and exits with 1
 ├── ModelError           a model that cannot be loaded or does not answer
 ├── MissingExtra         an optional package that is not installed
 ├── BrokenPlugin         a part of wug that another package adds and that cannot be imported
+├── DataError            a published set that cannot be fetched, or is not what it should be
+│   └── NotFetched       a published set that is not on this machine, with the command that fetches it
 └── StoreError           the run store cannot be read or written
 """
 
@@ -104,6 +106,14 @@ class BrokenPlugin(WugError):
             f"{name!r}, which the package {package} adds, cannot be used ({type(error).__name__}: {error}). Mend the "
             "package, or remove it"
         )
+
+
+class DataError(WugError):
+    """A published set that cannot be fetched, or is not what it should be."""
+
+
+class NotFetched(DataError):
+    """A published set that is not on this machine, with the command that fetches it."""
 
 
 class StoreError(WugError):

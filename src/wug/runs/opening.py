@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from wug import registry
+from wug import data, registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
 from wug.models import ModelSpec, parse
@@ -86,7 +86,7 @@ def builtin_model_for(suite: Suite) -> str:
 def open_suites(
     texts: str | Iterable[str], options: Mapping[str, str] | None = None, kind: str | None = None
 ) -> list[Suite]:
-    """The suites of files, folders, or built-in names (a family's name gives all of its).
+    """The suites of files, folders, built-in names (a family's name gives all of its) or names of the catalogue.
 
     Each is told the options that its family has; one that no family of them has is refused before anything is read.
     """
@@ -122,10 +122,12 @@ def locate(text: str, kind: str | None = None) -> list[Path]:
         return [builtin[text]]
     if family := [found for found in builtin.values() if found.parent.name == text]:
         return family
+    if (published := data.suite_paths(text)) is not None:
+        return [file for place in published for file in _within(place, kind)]
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
-    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("families")])
+    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("families"), *data.names()])
 
 
 def family_of(path: Path, kind: str | None = None) -> str:

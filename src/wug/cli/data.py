@@ -1,0 +1,185 @@
+"""`wug data`: published test sets by name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+
+if TYPE_CHECKING:
+    from wug.data import Selection
+
+FAMILIES = ("pairs", "syntaxgym", "cogs", "pcfgset", "reading", "other")
+
+
+@click.group("data")
+def command() -> None:
+    """Published test sets by name: list them, fetch them, find them, cite them.
+
+    \b
+    wug data list --language tr
+    wug data get blimp cogs/gen
+    wug data path blimp/anaphor_agreement
+
+    Sets lie in the user's data folder, or in that of the environment variable WUG_DATA.
+    """
+
+
+@command.command("list")
+@click.option("--family", type=click.Choice(FAMILIES), help="Only sets of this family.")
+@click.option("--language", help="Only sets in this language, such as nl.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def list_(family: str | None, language: str | None, as_json: bool) -> None:
+    """List the sets of the catalogue."""
+    from wug import data
+
+    rows = [_row(data.find(name)) for name in data.names(family, language)]
+    if as_json:
+        printing.emit(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    if not rows:
+        common.say("no set fits")
+        return
+    _print(rows)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with every file.")
+def show(name: str, as_json: bool) -> None:
+    """Describe a set: licence, citation, source, parts."""
+    from wug import data
+
+    selection = data.find(name)
+    chosen = selection.set
+    here = str(data.path(name)) if data.fetched(name) else None
+    if as_json:
+        content = asdict(chosen) | {"part": selection.part, "files": [asdict(file) for file in selection.files]}
+        printing.emit(json.dumps(content | {"path": here}, ensure_ascii=False, indent=2))
+        return
+    lines = {
+        "family": chosen.family,
+        "languages": ", ".join(chosen.languages),
+        "items": chosen.items,
+        "size": selection.extent,
+        "licence": chosen.licence or "none named",
+        "terms": chosen.terms,
+        "cite": chosen.citation,
+        "source": f"{chosen.repository} at {chosen.commit}",
+        "note": chosen.note,
+        "path": here or f"not fetched: wug data get {selection.name}{' --accept' if chosen.restriction else ''}",
+        "parts": ", ".join(chosen.part_names()) if not selection.part else None,
+    }
+    printing.echo(f"{selection.name}: {chosen.title}")
+    for label, value in lines.items():
+        if value:
+            printing.echo(f"  {label:10} {value}")
+
+
+@command.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--accept", is_flag=True, help="Accept licences that allow no commercial use, or that are not named.")
+@click.option("--from", "source", type=click.Path(path_type=Path), help="Take the files from this folder instead.")
+def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
+    """Fetch sets, or parts of them; what is here is checked.
+
+    \b
+    wug data get blimp syntaxgym/number_prep
+    wug data get gulordava-en --accept
+    wug data get blimp --from ~/checkouts/blimp      a copy, found by checksum: no network
+    """
+    from wug import data
+    from wug.data.fetch import require_acceptance
+
+    selections = [data.find(name) for name in names]
+    for selection in selections:
+        common.say(_licence(selection))
+    for selection in selections:  # all of them before the first is fetched
+        if not data.fetched(selection.name):
+            require_acceptance(selection, accept)
+    for selection in selections:
+        with _progress(selection.name) as progress:
+            place = data.get(selection.name, accept=accept, source=source, progress=progress)
+        printing.echo(str(place))
+
+
+@command.command()
+@click.argument("name")
+def path(name: str) -> None:
+    """Print where a set lies: its folder, or its files, one a line."""
+    from wug import data
+
+    for place in data.paths(name):
+        printing.emit(str(place))
+
+
+@command.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+def cite(names: tuple[str, ...]) -> None:
+    """Print what to cite, as BibTeX, with licence and version."""
+    from wug import data
+
+    printing.emit("\n\n".join(data.cite(name) for name in names))
+
+
+def _row(selection: Selection) -> dict[str, object]:
+    from wug.data.folder import missing
+
+    chosen = selection.set
+    return {
+        "set": chosen.name,
+        "title": chosen.title,
+        "family": chosen.family,
+        "languages": list(chosen.languages),
+        "items": chosen.items,
+        "size": selection.extent,
+        "licence": chosen.licence,
+        "fetched": not missing(selection),
+    }
+
+
+def _licence(selection: Selection) -> str:
+    chosen = selection.set
+    said = f"{selection.name}: {selection.extent}, licence: {chosen.licence or 'none named'} · cite {chosen.citation}"
+    return said if chosen.restriction is None else f"{said}\n  {chosen.restriction}"
+
+
+def _print(rows: list[dict[str, object]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    columns = ("set", "family", "languages", "items", "size", "licence", "fetched")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        cells = row | {
+            "languages": ", ".join(row["languages"]),  # type: ignore[arg-type]
+            "licence": row["licence"] or "none named",
+            "fetched": "yes" if row["fetched"] else "",
+        }
+        table.add_row(*(escape(str(cells[column])) for column in columns))
+    printing.console(width=140).print(table)
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar in bytes on stderr, where that is a terminal."""
+    if common.quiet() or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

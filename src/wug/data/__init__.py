@@ -1,0 +1,27 @@
+"""Published test sets by name: what there is, under which licence, and how to get it.
+
+`names()` lists them, `find("blimp/anaphor_agreement")` describes one or a part of it, `get(name)` brings it onto this
+machine, `path(name)` says where it lies, `cite(name)` how to cite it.
+"""
+
+from __future__ import annotations
+
+from wug.data.catalogue import File, Paper, Selection, TestSet, cite, find, names
+from wug.data.fetch import get
+from wug.data.folder import fetched, origin, path, paths, suite_paths
+
+__all__ = [
+    "File",
+    "Paper",
+    "Selection",
+    "TestSet",
+    "cite",
+    "fetched",
+    "find",
+    "get",
+    "names",
+    "origin",
+    "path",
+    "paths",
+    "suite_paths",
+]

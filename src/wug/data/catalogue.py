@@ -1,0 +1,259 @@
+"""The catalogue of published test sets, `catalogue.toml`, and the names that users have for them and their parts."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os.path
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib.resources import files as resources
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from wug.errors import UnknownName
+
+GIT = "git:"
+"""What a checksum begins with that is the hash of a Git blob; others are SHA-256."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a set."""
+
+    path: str
+    """Where it stands in the repository."""
+    name: str
+    """Where it stands below the set's folder on this machine: the path, less the folders that all files share."""
+    checksum: str
+    size: int | None
+    """Bytes; None where the catalogue does not know."""
+
+    def checksum_of(self, path: Path) -> str:
+        """The checksum of another file, of the same kind as this one's."""
+        with path.open("rb") as content:
+            if not self.checksum.startswith(GIT):
+                return hashlib.file_digest(content, "sha256").hexdigest()
+            digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+            while piece := content.read(1 << 20):
+                digest.update(piece)
+            return GIT + digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """What to cite."""
+
+    key: str
+    short: str
+    kind: str
+    """article, inproceedings or misc, as in BibTeX."""
+    fields: Mapping[str, str | int]
+
+    def bibtex(self) -> str:
+        """The BibTeX entry."""
+        # A second pair of braces keeps the capitals of names such as BLiMP.
+        values = {key: f"{{{value}}}" if key == "title" else value for key, value in self.fields.items()}
+        lines = "".join(f"  {key} = {{{value}}},\n" for key, value in values.items())
+        return f"@{self.kind}{{{self.key},\n{lines}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class TestSet:
+    """A published test set, at one commit of its repository."""
+
+    __test__ = False  # not a class of tests, whatever pytest thinks of the name
+
+    name: str
+    title: str
+    family: str
+    """The family that runs it; `reading` and `other` are for sets that wug does not run."""
+    languages: tuple[str, ...]
+    items: str
+    licence: str | None
+    """An SPDX expression; None where the authors name no licence."""
+    terms: str | None
+    """What the authors ask for beyond the licence."""
+    papers: tuple[Paper, ...]
+    repository: str
+    commit: str
+    note: str | None
+    suite: tuple[str, ...]
+    """The parts that a run of the whole set takes; empty for all."""
+    training: tuple[str, ...]
+    """Patterns of the files that a run does without."""
+    parts: Mapping[str, Sequence[str]]
+    """Names for groups of files, beside those of the files and folders themselves."""
+    files: tuple[File, ...]
+
+    @property
+    def restriction(self) -> str | None:
+        """Why a user must accept the licence before the set is fetched; None where it is free to use."""
+        if self.terms:
+            return self.terms
+        if self.licence is None:
+            return "Its authors name no licence: whether you may use it is for you to find out."
+        return "Its licence allows no commercial use." if "-NC-" in self.licence else None
+
+    @property
+    def citation(self) -> str:
+        """What to cite, in a line."""
+        return "; ".join(paper.short for paper in self.papers)
+
+    def part_names(self) -> list[str]:
+        """Every name of a part: groups, folders and files without their endings."""
+        own = (str(folder) for file in self.files for folder in PurePosixPath(file.name).parents)
+        return sorted({*self.parts, *(_stem(file.name) for file in self.files), *own} - {"."})
+
+    def select(self, part: str) -> tuple[File, ...]:
+        """The files of a part: a group, a folder, a file with or without its ending, or a pattern such as `*_1.csv`."""
+        wanted = self.parts.get(part, (part,))
+        return tuple(file for file in self.files if any(_belongs(file.name, each) for each in wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A set, or a part of it."""
+
+    set: TestSet
+    part: str
+    """The part's name; empty for all of it."""
+    files: tuple[File, ...]
+
+    @property
+    def name(self) -> str:
+        """As a user writes it."""
+        return f"{self.set.name}/{self.part}" if self.part else self.set.name
+
+    @property
+    def size(self) -> int:
+        """Bytes, of the files whose size is known."""
+        return sum(file.size or 0 for file in self.files)
+
+    @property
+    def extent(self) -> str:
+        """How many files and bytes, for people."""
+        count = f"{len(self.files)} file{'s' if len(self.files) != 1 else ''}"
+        unknown = sum(file.size is None for file in self.files)
+        return f"{count}, {megabytes(self.size)}{f' and {unknown} of unknown size' if unknown else ''}"
+
+    @property
+    def places(self) -> list[str]:
+        """The one folder that has just these files, or else the files, below the set's folder."""
+        if len(self.files) > 1:
+            folder = _shared_folder([file.name for file in self.files])
+            if sum(_below(file.name, folder) for file in self.set.files) == len(self.files):
+                return [folder]
+        return [file.name for file in self.files]
+
+    def for_a_run(self) -> Selection:
+        """What a run takes of it: of a whole set the test material."""
+        if self.part or not self.set.suite:
+            return self
+        chosen = [file for part in self.set.suite for file in self.set.select(part)]
+        return Selection(self.set, self.part, tuple(chosen))
+
+    def without_training(self) -> Selection:
+        """The same without training material; all of it where it is nothing else."""
+        tests = [file for file in self.files if not any(_belongs(file.name, each) for each in self.set.training)]
+        return Selection(self.set, self.part, tuple(tests) or self.files)
+
+
+def names(family: str | None = None, language: str | None = None) -> list[str]:
+    """The names of the sets, of a family or a language where given; `fr` has `fr-CA` too."""
+    return [
+        name
+        for name, each in catalogue().items()
+        if family in (None, each.family)
+        and (language is None or any(code == language or code.startswith(f"{language}-") for code in each.languages))
+    ]
+
+
+def find(name: str) -> Selection:
+    """The set of a name such as `blimp`, or the part of one such as `blimp/anaphor_agreement`."""
+    first, _, part = name.partition("/")
+    sets = catalogue()
+    if first not in sets:
+        raise UnknownName("test set", name, sets)
+    chosen = sets[first]
+    files = chosen.select(part) if part else chosen.files
+    if not files:
+        raise UnknownName(f"part of {first}", part, chosen.part_names())
+    return Selection(chosen, part, files)
+
+
+def cite(name: str) -> str:
+    """The BibTeX entries of a set, below a comment with its licence and its version."""
+    chosen = find(name).set
+    licence = chosen.licence or "no licence named"
+    about = f"% {chosen.title} ({chosen.name}): {licence}\n% {chosen.repository} at {chosen.commit}"
+    return "\n\n".join([about, *(paper.bibtex() for paper in chosen.papers)])
+
+
+def megabytes(size: int) -> str:
+    """A number of bytes for people."""
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
+
+
+@functools.cache
+def catalogue() -> Mapping[str, TestSet]:
+    """Every set by its name, in alphabetical order."""
+    content = tomllib.loads(_text())
+    papers = {key: _paper(key, fields) for key, fields in content["papers"].items()}
+    return {name: _test_set(name, fields, papers) for name, fields in sorted(content["sets"].items())}
+
+
+def _text() -> str:
+    return (resources("wug.data") / "catalogue.toml").read_text(encoding="utf-8")
+
+
+def _paper(key: str, fields: dict[str, Any]) -> Paper:
+    return Paper(key, fields.pop("short"), fields.pop("type"), fields)
+
+
+def _test_set(name: str, fields: dict[str, Any], papers: Mapping[str, Paper]) -> TestSet:
+    return TestSet(
+        name,
+        fields["title"],
+        fields["family"],
+        tuple(fields["languages"]),
+        fields["items"],
+        fields.get("licence"),
+        fields.get("terms"),
+        tuple(papers[key] for key in fields["cite"]),
+        fields["repository"],
+        fields["commit"],
+        fields.get("note"),
+        tuple(fields.get("suite", ())),
+        tuple(fields.get("training", ())),
+        fields.get("parts", {}),
+        tuple(_files(fields["files"])),
+    )
+
+
+def _files(text: str) -> Iterator[File]:
+    rows = [line.split(" ", 2) for line in text.strip().splitlines()]
+    folder = _shared_folder([path for _, _, path in rows])
+    for checksum, size, path in rows:
+        name = path.removeprefix(f"{folder}/") if folder else path
+        yield File(path, name, checksum, None if size == "-" else int(size))
+
+
+def _shared_folder(paths: Sequence[str]) -> str:
+    """The deepest folder that has all the files; empty where only the uppermost has."""
+    return os.path.commonpath([str(PurePosixPath("/", path).parent) for path in paths]).strip("/")
+
+
+def _below(name: str, folder: str) -> bool:
+    return not folder or name.startswith(f"{folder}/")
+
+
+def _belongs(name: str, part: str) -> bool:
+    return _stem(name) == part or _below(name, part) or fnmatchcase(name, part)
+
+
+def _stem(name: str) -> str:
+    """A file's name without its ending, of `.tar.gz` and the like without both."""
+    return str(PurePosixPath(name.removesuffix(".gz")).with_suffix(""))

@@ -1,0 +1,138 @@
+"""Where fetched sets lie: a folder for each set and commit, and beside it a JSON file with the licence."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from wug.data.catalogue import GIT, File, Selection, TestSet, catalogue, find
+from wug.errors import DataError, NotFetched
+from wug.files import user_path, write_text, writing
+
+FOLDER = "WUG_DATA"
+"""The environment variable that names another folder for sets."""
+PART = ".part"
+"""What the name of a file ends in that has not come whole."""
+Progress = Callable[[int, int], None]
+"""Told how many bytes have come, and how many there will be."""
+
+
+def root() -> Path:
+    """The folder of all sets: what the environment says, else `data` in the user's data folder."""
+    from platformdirs import user_data_path
+
+    given = os.environ.get(FOLDER)
+    return user_path(given) if given else user_data_path("wug", appauthor=False) / "data"
+
+
+def folder_of(chosen: TestSet) -> Path:
+    """The folder of a set; another commit has another, so that an old version is never taken for a new one."""
+    return root() / chosen.name / chosen.commit[:12]
+
+
+def missing(selection: Selection) -> list[File]:
+    """The files that are not here, by their names and sizes."""
+    folder = folder_of(selection.set)
+    return [file for file in selection.files if not _is_here(folder / file.name, file)]
+
+
+def fetched(name: str) -> bool:
+    """Whether all of a set or a part is on this machine."""
+    return not missing(find(name))
+
+
+def paths(name: str) -> list[Path]:
+    """Where a set or a part lies: the one folder that has just its files, or else the files; NotFetched if not here."""
+    selection = find(name)
+    _require(selection, name)
+    return [folder_of(selection.set) / place for place in selection.places]
+
+
+def path(name: str) -> Path:
+    """The file of a name, or the folder that has its files (and maybe others); NotFetched if they are not here."""
+    found = paths(name)
+    return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
+
+
+def suite_paths(name: str) -> list[Path] | None:
+    """What a run of a name takes; None for a name that is not in the catalogue, NotFetched for a set not here."""
+    if name.partition("/")[0] not in catalogue():
+        return None
+    selection = find(name).for_a_run()
+    tests = selection.without_training()
+    _require(tests, name)
+    # A folder is read as a whole: which of its files are tests, the family knows.
+    places = selection.places if len(selection.places) == 1 else tests.places
+    return [folder_of(selection.set) / place for place in places]
+
+
+def origin(path: Path) -> dict[str, Any] | None:
+    """The record of the set that a fetched file or folder belongs to: title, licence, citation, commit."""
+    try:
+        name, commit = path.absolute().relative_to(root().absolute()).parts[:2]
+        content: dict[str, Any] = json.loads((root() / name / f"{commit}.json").read_text(encoding="utf-8"))
+    except (ValueError, OSError):  # no file of a set, or one whose record is gone
+        return None
+    return content
+
+
+def write_record(chosen: TestSet) -> None:
+    """Put the licence beside the data."""
+    folder = folder_of(chosen)
+    record = {
+        "set": chosen.name,
+        "title": chosen.title,
+        "licence": chosen.licence,
+        "terms": chosen.terms,
+        "citation": chosen.citation,
+        "repository": chosen.repository,
+        "commit": chosen.commit,
+    }
+    write_text(folder.with_name(f"{folder.name}.json"), json.dumps(record, ensure_ascii=False, indent=2) + "\n")
+
+
+def install(file: File, part: Path, target: Path, came_from: object) -> None:
+    """Move a file into place whole, or refuse it, with both checksums, where it has other bytes than it should."""
+    found = file.checksum_of(part)
+    if found != file.checksum:
+        with writing(part):
+            part.unlink()
+        raise DataError(
+            f"{came_from}: not the bytes of {file.path} that the catalogue knows, so it is not taken\n"
+            f"    expected {_labelled(file.checksum)}\n    found    {_labelled(found)}"
+        )
+    with writing(target):
+        part.replace(target)
+
+
+def _require(selection: Selection, name: str) -> None:
+    if missing(selection):
+        raise NotFetched(_not_fetched(find(name)))
+
+
+def _not_fetched(selection: Selection) -> str:
+    """What it is, how large, under which licence, and the command, in three lines."""
+    chosen = selection.set
+    name = selection.name
+    accept = " --accept" if chosen.restriction else ""
+    licence = chosen.licence or "no licence named"
+    return (
+        f"{name} is not on this machine: {chosen.title} ({chosen.citation})\n"
+        f"    {selection.extent} from {chosen.repository}, licence: {licence}\n"
+        f"    wug data get {shlex.quote(name)}{accept}"
+    )
+
+
+def _is_here(path: Path, file: File) -> bool:
+    try:
+        return path.is_file() and file.size in (None, path.stat().st_size)
+    except OSError:
+        return False
+
+
+def _labelled(checksum: str) -> str:
+    return f"Git blob {checksum.removeprefix(GIT)}" if checksum.startswith(GIT) else f"SHA-256 {checksum}"
