@@ -19,6 +19,7 @@ Of the 56,806 distinct published PCFG SET sources one has a target that is longe
 """
 Found = TypeVar("Found")
 CUT_OFF = "were cut off before the model ended them; -M max_length=N lets them be longer"
+TIED = "hang on two words that are equally probable up to rounding; they are PyTorch's, and CTranslate2's differ"
 UNKNOWN_WORDS = "are to sources with words that the model does not know"
 
 
@@ -28,6 +29,8 @@ class Written:
 
     tokens: tuple[int, ...]
     ended: bool
+    tied: bool = False
+    """Whether two engines differ about it because two tokens are equally probable, up to rounding."""
 
 
 def once(sources: Sequence[str], ask: Callable[[list[str]], list[Found]]) -> list[Found]:
@@ -67,9 +70,10 @@ def batches(lengths: Sequence[int], bounds: Sequence[int], *, tokens: int, padde
         yield batch
 
 
-def answer(text: str, *, ended: bool, known: bool = True) -> Answer:
+def answer(text: str, *, ended: bool, known: bool = True, tied: bool = False) -> Answer:
     """An answer, with what there is to say of it where the model did not end it or does not know all words."""
-    return Answer(text, (*(() if known else (UNKNOWN_WORDS,)), *(() if ended else (CUT_OFF,))))
+    notices = ((UNKNOWN_WORDS, not known), (CUT_OFF, not ended), (TIED, tied))
+    return Answer(text, tuple(notice for notice, holds in notices if holds))
 
 
 def too_long(limit: int) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
@@ -32,6 +33,17 @@ Stops = Callable[[Any], list[bool]]
 """Given the tokens written so far, a row a source: which of them are at their end."""
 
 
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Tokens with what the model thought of them."""
+
+    tokens: list[int]
+    logprob: float
+    """Nats, of all of them."""
+    margin: float
+    """Nats to the second token, where it came closest."""
+
+
 class Decoder:
     """A model that writes on greedily, or with beams; `tokens` shrinks when memory runs out."""
 
@@ -47,8 +59,8 @@ class Decoder:
         kept = {name: getattr(model.generation_config, name) for name in KEPT}
         # Written in full: generate() fills what is absent from the settings that the model brought along.
         model.generation_config = GenerationConfig(**{key: value for key, value in kept.items() if value is not None})
-        self._ends = _marks(model.generation_config.eos_token_id)
-        self._pad = next(iter(_marks(model.generation_config.pad_token_id) or self._ends), 0)
+        self._ends = marks(model.generation_config.eos_token_id)
+        self._pad = next(iter(marks(model.generation_config.pad_token_id) or self._ends), 0)
         self._stops: Stops | None = None
         self.padded = self._takes_padding()
         self._shrinks = beams == 1 and self._encodes and stops is None and self._may_shrink()
@@ -107,7 +119,7 @@ class Decoder:
         config = GenerationConfig(
             max_new_tokens=bound, min_new_tokens=bound if probing else None, do_sample=False,
             num_beams=1 if probing else self.beams, pad_token_id=self._pad, return_dict_in_generate=True,
-            output_logits=probing,
+            output_logits=probing, output_scores=probing,
         )  # fmt: skip
         with torch.inference_mode():
             found = self.model.generate(
@@ -148,7 +160,7 @@ class Decoder:
         """Whether answers may be written without transformers' own loop: tried, not believed."""
         if not _greedy.plain(self.model.generation_config):
             return False
-        rows = self._probes()
+        rows = self.probes(PROBES)
         try:
             mine = self._shrinking(rows, TRIED)
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError):
@@ -156,14 +168,26 @@ class Decoder:
         theirs = self._generate(rows, TRIED)["sequences"].tolist()
         return [self._until_end(row) for row in mine] == [self._until_end(row) for row in theirs]
 
-    def _probes(self) -> list[list[int]]:
-        """Sequences of random tokens, of several lengths."""
+    def probes(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Sequences of random tokens, of these lengths."""
         import torch
 
         draw = torch.Generator().manual_seed(1958)
-        marks = set(self._ends) | {self._pad}
-        usable = [token for token in range(min(2000, self._vocabulary())) if token not in marks]
-        return [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in PROBES]
+        marked = set(self._ends) | {self._pad}
+        usable = [token for token in range(min(2000, self._vocabulary())) if token not in marked]
+        return [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in lengths]
+
+    def trace(self, row: Sequence[int], bound: int) -> Trace:
+        """Exactly so many tokens, written greedily for a sequence that is asked alone."""
+        found = self._generate([row], bound, probing=True)
+        tokens: list[int] = found["sequences"][0].tolist()
+        steps = [step[0].double().log_softmax(-1) for step in found["scores"]]
+        best = [step.topk(2).values for step in steps]
+        return Trace(
+            tokens,
+            sum(float(step[token]) for step, token in zip(steps, tokens, strict=True)),
+            min(float(first - second) for first, second in best),
+        )
 
     def _criteria(self, start: int) -> Any:
         """The end of an answer by its text, in the form that transformers wants; None without any."""
@@ -186,7 +210,7 @@ class Decoder:
 
     def _takes_padding(self) -> bool:
         """Whether a sequence that was filled up gets the numbers that it gets alone; else, a warning."""
-        rows = self._probes()
+        rows = self.probes(PROBES)
         try:
             together = self._generate(rows, 2, probing=True)
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
@@ -251,7 +275,7 @@ def _gap(one: Any, other: Any) -> float:
     return float((one - other)[finite].abs().max()) / scale
 
 
-def _marks(value: Any) -> list[int]:
+def marks(value: Any) -> list[int]:
     """A mark or several, as transformers stores them."""
     if value is None:
         return []

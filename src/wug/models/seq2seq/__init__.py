@@ -1,0 +1,201 @@
+"""Encoder–decoder models of Hugging Face, by folder or hub name: `seq2seq:t5-small`."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from wug.errors import ModelError
+from wug.files import user_path
+from wug.models import _asking
+from wug.models._asking import Written
+from wug.models._decoding import Decoder, open_weights
+from wug.models._fingerprint import fingerprint
+from wug.models._settings import DTYPES, choice, flag, whole
+from wug.models._spec import ModelSpec
+from wug.models._weights import Loaded
+from wug.models.seq2seq import conversion
+from wug.models.seq2seq.facts import Facts, HubWords, Words
+from wug.models.seq2seq.translator import Translator
+from wug.types import Answer
+
+ANSWERS = "text"
+ENGINES = ("auto", "ctranslate", "transformers")
+OPTIONS: Mapping[str, str] = {
+    "beams": "beams of the search; 1 (default) is greedy",
+    "max_length": "tokens of an answer at most; by default 8 for each of its source, 128 at least, 1024 at most",
+    "prefix": "text to put before every source, such as 'translate English to German: '",
+    "dtype": "float32 (default), bfloat16, float16, or auto (as stored)",
+    "device": "cpu, cuda, cuda:1, mps; by default the best there is",
+    "batch": "tokens computed at a time, room for answers included; by default what is moderate for the device",
+    "engine": "ctranslate, transformers, or auto (default): CTranslate2 on a CPU where it writes the same answers",
+    "trust_remote_code": "yes: run code that the model brings along; default no",
+}
+TRIED = 20
+"""Sources with which the tokenizer is tried."""
+ACCELERATORS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""What a Linux machine has where PyTorch may find something faster than a CPU."""
+
+log = logging.getLogger("wug")
+
+
+class Plain:
+    """The model as transformers has it, loaded when it is first needed."""
+
+    def __init__(self, spec: ModelSpec, expected: str | None = None) -> None:
+        self._spec, self._expected = spec, expected
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The model with its tokenizer."""
+        found = open_weights(self._spec, "AutoModelForSeq2SeqLM")
+        if self._expected not in (None, found.fingerprint):
+            raise ModelError(f"{self._spec}: its files changed while it was in use. Give the command again")
+        return found
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Its marks and limits."""
+        return Facts.of(self.loaded)
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The engine of transformers."""
+        _ = self.facts  # which refuses a model without marks, and are taken before the decoder changes the settings
+        options = self._spec.options
+        return Decoder(self.loaded.model, beams=whole(options, "beams") or 1, tokens=whole(options, "batch"))
+
+    def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
+        """What the model writes for each sequence."""
+        return self.decoder.write(sequences, bounds)
+
+
+class Seq2SeqModel:
+    """An encoder–decoder that turns sources into answers."""
+
+    __slots__ = ("_bound", "_decoder", "_dropped", "_facts", "_prefix", "_tried", "_words", "chunk", "id", "options")
+
+    def __init__(
+        self, name: str, facts: Facts, words: Words, decoder: Decoder | Translator, spec: ModelSpec, dtype: str
+    ) -> None:
+        self.id = f"seq2seq/{name}"
+        self._facts, self._words, self._decoder = facts, words, decoder
+        self._dropped = set(facts.dropped)
+        self._prefix = spec.options.get("prefix", "")
+        self._bound = whole(spec.options, "max_length")
+        self._tried = False
+        # The engine is no part of this, as the device and the batch are not: it changes no answer. Where rounding
+        # could decide, PyTorch does, whichever engine writes the rest.
+        self.options = {
+            "dtype": dtype,
+            "beams": str(whole(spec.options, "beams") or 1),
+            "max_length": str(self._bound or "auto"),
+            **({"prefix": self._prefix} if self._prefix else {}),
+        }
+        self.chunk = decoder.chunk
+
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
+        """One answer for each source, in order; empty for a source that is longer than the model can take."""
+        return _asking.once(sources, self._ask)
+
+    def _ask(self, sources: list[str]) -> list[Answer]:
+        self._try_tokenizer(sources)
+        sequences = self._words.read([self._prefix + source for source in sources])
+        for source, tokens in zip(sources, sequences, strict=True):
+            if not tokens:
+                raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {source!r}")
+        limit = self._facts.source_limit or sys.maxsize
+        places = [n for n, tokens in enumerate(sequences) if len(tokens) <= limit]
+        written = self._decoder.write(
+            [sequences[n] for n in places], [self._longest(len(sequences[n])) for n in places]
+        )
+        answers = {
+            n: _asking.answer(
+                self._text(answer.tokens),
+                ended=answer.ended,
+                known=self._facts.unknown not in sequences[n],
+                tied=answer.tied,
+            )
+            for n, answer in zip(places, written, strict=True)
+        }
+        return [answers.get(n) or _asking.too_long(limit) for n in range(len(sources))]
+
+    def _longest(self, source: int) -> int:
+        bound = _asking.longest_answer(source, self._bound)
+        return bound if self._facts.answer_limit is None else min(bound, self._facts.answer_limit - 1)
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        return self._words.write([token for token in tokens if token not in self._dropped]).strip()
+
+    def _try_tokenizer(self, sources: Sequence[str]) -> None:
+        """Warn, once, where text does not survive the tokenizer: no answer could then be right to the letter."""
+        if self._tried:
+            return
+        self._tried = True
+        for source in sources[:TRIED]:
+            tokens = self._words.read_answer(source)
+            back = self._text(tokens)
+            if self._facts.unknown not in tokens and back.split() != source.split():
+                log.warning("%s: the tokenizer gives %r back as %r, so answers may differ too", self.id, source, back)
+                return
+
+
+def load(spec: ModelSpec) -> Seq2SeqModel:
+    """The model that `spec` names, checked and ready."""
+    spec.checked(OPTIONS)
+    engine = choice(spec.options, "engine", ENGINES)
+    plain = Plain(spec)
+    if engine != "transformers":
+        try:
+            return _translated(spec, plain)
+        except conversion.Unfit as error:
+            if engine == "ctranslate":
+                raise ModelError(f"{spec}: engine=ctranslate cannot be had: {error}") from None
+            if error.unexpected:
+                log.warning("%s runs on PyTorch, which is slower than CTranslate2: %s", spec, error)
+    name = f"{plain.loaded.name}@{plain.loaded.fingerprint}"
+    dtype = str(plain.loaded.model.dtype).removeprefix("torch.")
+    return Seq2SeqModel(name, plain.facts, HubWords(plain.loaded.tokenizer), plain.decoder, spec, dtype)
+
+
+def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
+    """The model on CTranslate2; conversion.Unfit where that cannot be."""
+    _require_fit(spec)
+    batch = whole(spec.options, "batch")
+    folder = user_path(spec.name)
+    if folder.is_dir() and spec.revision is None and _has_only_cpu(spec):
+        mark = fingerprint(folder)
+        found = conversion.find(mark)
+        if found is not None and found.words is not None:
+            translator = found.opened(Plain(spec, mark).write, batch)
+            name = f"{folder.resolve().name}@{mark}"
+            return Seq2SeqModel(name, found.facts, found.words, translator, spec, "float32")
+    loaded = plain.loaded
+    if loaded.model.device.type != "cpu":
+        raise conversion.Unfit(f"the model is on {loaded.model.device}, and CTranslate2 is used on a CPU")
+    found = conversion.obtain(loaded, plain.facts, lambda: plain.decoder)
+    words = found.words or HubWords(loaded.tokenizer)
+    name = f"{loaded.name}@{loaded.fingerprint}"
+    return Seq2SeqModel(name, plain.facts, words, found.opened(plain.write, batch), spec, "float32")
+
+
+def _require_fit(spec: ModelSpec) -> None:
+    """Unfit where the options ask for what CTranslate2 does not do as transformers does."""
+    if (whole(spec.options, "beams") or 1) > 1:
+        raise conversion.Unfit("it is used for greedy search alone: leave beams out")
+    if choice(spec.options, "dtype", DTYPES) != "float32":
+        raise conversion.Unfit("it is used in float32 alone: leave dtype out")
+    if flag(spec.options, "trust_remote_code"):
+        raise conversion.Unfit("it does not know models that bring code along")
+    if not conversion.available():
+        raise conversion.Unfit("pip install 'wug[ctranslate]'")
+
+
+def _has_only_cpu(spec: ModelSpec) -> bool:
+    """Whether the CPU will be used for certain, told without PyTorch, which takes seconds to start."""
+    wanted = spec.options.get("device", "auto")
+    none = sys.platform == "linux" and not any(Path(device).exists() for device in ACCELERATORS)
+    return wanted == "cpu" or (wanted == "auto" and none)

@@ -1,0 +1,140 @@
+"""CTranslate2 as the engine that writes, greedily, on a CPU.
+
+It computes what PyTorch computes, up to the rounding of float32, and so writes the same tokens except where two of
+them are as probable as each other within that rounding. Such answers are found by their margins and written the
+plain way instead; whether the two ways differed is said of each.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wug.errors import ModelError
+from wug.models._asking import Written
+from wug.models.seq2seq.facts import Facts
+
+CERTAIN = -0.69
+"""Log-probability of a whole answer above which no token of it had a rival: each was more probable than one half."""
+NEAR = 1e-3
+"""Nats between the two best tokens below which rounding could have chosen."""
+TOKENS = 4096
+"""Source tokens of a batch."""
+LOOKED_AT = 1 << 24
+"""Logits that are kept at a time when margins are looked at."""
+
+Writes = Callable[[Sequence[Sequence[int]], Sequence[int]], list[Written]]
+
+
+class Translator:
+    """Answers to sequences of tokens by a converted model, tokens called by their numbers."""
+
+    def __init__(self, folder: Path, facts: Facts, plainly: Writes, *, tokens: int | None = None) -> None:
+        ctranslate2: Any = importlib.import_module("ctranslate2")
+        self._threads = threads()
+        self._model = ctranslate2.Translator(
+            str(folder),
+            device="cpu",
+            compute_type="float32",
+            # Batches side by side: threads that share one wait for each other, the more so on a busy machine.
+            inter_threads=self._threads,
+            intra_threads=1,
+        )
+        self._plainly = plainly
+        self._tokens = tokens or TOKENS
+        self._ends = set(facts.ends)
+        self._vocabulary = facts.vocabulary
+        self._prefix = None if facts.forced is None else [str(facts.forced)]
+        self._settings: dict[str, Any] = {
+            "beam_size": 1,
+            "batch_type": "tokens",
+            "max_input_length": 0,  # else a long source would be cut without a word
+            "end_token": [str(token) for token in facts.ends],
+            "return_end_token": True,
+            "suppress_sequences": [[str(token) for token in banned] for banned in facts.banned] or None,
+            "return_scores": True,
+            "length_penalty": 0,  # so that the score is the log-probability
+        }
+        self.chunk = int(min(4096, max(16, 2e4 / max(facts.millions, 1.0))))
+
+    def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
+        """What the model writes for each sequence, at most as many tokens as its bound says."""
+        written, near = self.first(sequences, bounds)
+        settled = self._plainly([sequences[n] for n in near], [bounds[n] for n in near]) if near else []
+        for place, plain in zip(near, settled, strict=True):
+            written[place] = Written(plain.tokens, plain.ended, tied=plain != written[place])
+        return written
+
+    def first(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[Written], list[int]]:
+        """What CTranslate2 writes, and the places of those answers that rounding may have decided."""
+        found: dict[int, list[int]] = {}
+        doubtful: list[int] = []
+        for bound in sorted(set(bounds)):
+            places = [n for n, own in enumerate(bounds) if own == bound]
+            for place, result in zip(places, self.ask([sequences[n] for n in places], bound), strict=True):
+                found[place] = numbers(result)
+                if not result.scores[0] > CERTAIN:
+                    doubtful.append(place)
+        near = self._near_ties(doubtful, sequences, found)
+        return [self._until_end(found[place]) for place in range(len(sequences))], near
+
+    def ask(self, sequences: Sequence[Sequence[int]], most: int, least: int = 0, *, logits: bool = False) -> list[Any]:
+        """CTranslate2's results, each with `least` to `most` tokens."""
+        tokens = sum(map(len, sequences))
+        try:
+            results: list[Any] = self._model.translate_batch(
+                [[str(token) for token in sequence] for sequence in sequences],
+                None if self._prefix is None else [self._prefix] * len(sequences),
+                max_batch_size=max(1, min(self._tokens, -(-tokens // self._threads))),
+                max_decoding_length=most,
+                min_decoding_length=least,  # 0: an empty answer is an answer
+                return_logits_vocab=logits,
+                **self._settings,
+            )
+        except RuntimeError as error:
+            raise ModelError(f"CTranslate2 gave up: {str(error).splitlines()[0][:300]}") from error
+        return results
+
+    def _near_ties(
+        self, places: Sequence[int], sequences: Sequence[Sequence[int]], found: dict[int, list[int]]
+    ) -> list[int]:
+        """Of answers that are written once more, with their logits, those with two tokens that are about equal."""
+        near: list[int] = []
+        left = sorted(places, key=lambda place: len(found[place]), reverse=True)
+        while left:
+            most = len(found[left[0]])
+            some, left = left[: (rows := max(1, LOOKED_AT // (self._vocabulary * most)))], left[rows:]
+            for place, result in zip(some, self.ask([sequences[n] for n in some], most, logits=True), strict=True):
+                tokens = found[place]
+                steps = result.logits[0][len(self._prefix or ()) : len(tokens)]
+                if numbers(result)[: len(tokens)] != tokens or any(_margin(np.array(step)) < NEAR for step in steps):
+                    near.append(place)
+        return sorted(near)
+
+    def _until_end(self, tokens: list[int]) -> Written:
+        if tokens and tokens[-1] in self._ends:
+            return Written(tuple(tokens[:-1]), ended=True)
+        return Written(tuple(tokens), ended=False)
+
+
+def numbers(result: Any) -> list[int]:
+    """The tokens of a result, its end mark included."""
+    return [int(token) for token in result.hypotheses[0]]
+
+
+def threads() -> int:
+    """Threads to compute with: those that the user set, or one for each core that the process may use."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    if given.isascii() and given.isdigit() and int(given) > 0:
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _margin(logits: Any) -> float:
+    """Nats between the best and the second token."""
+    return float(np.diff(np.partition(logits, -2)[-2:])[0])
