@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -74,7 +75,7 @@ class Conversion:
                 return f"its answer to a probe is not the plain one (log-probability {gap:.2g} nats apart)"
         written, near = translator.first(sources, [most] * len(sources))
         for place, (probe, answer) in enumerate(zip(self.probes, written, strict=True)):
-            if place not in near and [list(answer.tokens), answer.ended] != probe["free"]:
+            if answer and place not in near and [list(answer.tokens), answer.ended] != probe["free"]:
                 return "its answer to a probe ends elsewhere than the plain one"
         return None
 
@@ -150,8 +151,9 @@ class _Numbers:
         self._names = [str(number) for number in range(facts.vocabulary)]
         if pad == facts.vocabulary - 1:
             self._names[pad] = PAD  # as Marian models have it, whose converter takes it out by this name
-        self.bos_token = self.unk_token = self.pad_token = self._names[facts.start]
+        self.bos_token = self.pad_token = self._names[facts.start]
         self.eos_token = self._names[facts.ends[0]]
+        self.unk_token = self.eos_token if facts.unknown is None else self._names[facts.unknown]
 
     def get_vocab(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self._names)}
@@ -186,12 +188,37 @@ def _convert(model: Any, facts: Facts, folder: Path) -> None:
 
     settings = folder.with_name("settings")
     model.config.save_pretrained(settings)
-    Loaded(str(settings)).convert(str(folder))
+    with _explained(model.config):
+        Loaded(str(settings)).convert(str(folder))
     # What generate() takes from the generation settings the converter takes from elsewhere.
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if model.config.model_type != "marian":  # which begins with no token at all
         config["decoder_start_token"] = names.convert_ids_to_tokens(facts.start)
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+@contextmanager
+def _explained(config: Any) -> Iterator[None]:
+    """A configuration that also says, while it is converted, what transformers knows without being told.
+
+    The converter reads these from the file; transformers computes the same whether they are there or not.
+    """
+    kind = config.model_type
+    told = {
+        "bart": {"normalize_before": False, "normalize_embedding": True},
+        "mbart": {"normalize_before": True, "normalize_embedding": True},
+        "pegasus": {"normalize_before": True, "normalize_embedding": False},
+        # To the converter this says whether logits are scaled, to transformers something else.
+        "t5": {"tie_word_embeddings": getattr(config, "scale_decoder_outputs", config.tie_word_embeddings)},
+        "mt5": {"tie_word_embeddings": False},
+    }.get(kind, {})
+    before = dict(vars(config))
+    try:
+        vars(config).update(told)
+        yield
+    finally:
+        vars(config).clear()
+        vars(config).update(before)
 
 
 def _probes(facts: Facts, decoder: Decoder) -> list[dict[str, Any]]:

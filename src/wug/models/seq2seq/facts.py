@@ -51,11 +51,14 @@ class Facts:
             )
         unknown = unknown_mark(loaded.tokenizer)
         sources, answers = _positions(model.config)
+        ends = marks(settings.eos_token_id)
+        # As generate() has it, an end mark may be suppressed but is no bad word.
+        bad = [words for words in settings.bad_words_ids or [] if words not in [[end] for end in ends]]
         return cls(
             start=int(start),
-            ends=marks(settings.eos_token_id),
+            ends=ends,
             forced=settings.forced_bos_token_id,
-            banned=[*(settings.bad_words_ids or []), *([token] for token in settings.suppress_tokens or [])],
+            banned=[*bad, *([token] for token in settings.suppress_tokens or [])],
             begins=list(settings.begin_suppress_tokens or []),
             unknown=unknown,
             # An unknown word stays visible: without it a wrong answer could pass for a right one.

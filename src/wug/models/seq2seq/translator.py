@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +66,18 @@ class Translator:
     def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
         """What the model writes for each sequence, at most as many tokens as its bound says."""
         written, near = self.first(sequences, bounds)
-        settled = self._plainly([sequences[n] for n in near], [bounds[n] for n in near]) if near else []
-        for place, plain in zip(near, settled, strict=True):
-            written[place] = Written(plain.tokens, plain.ended, tied=plain != written[place])
-        return written
+        left = [place for place, answer in enumerate(written) if answer is None or place in near]
+        settled = self._plainly([sequences[n] for n in left], [bounds[n] for n in left]) if left else []
+        answers = dict(zip(left, settled, strict=True))
+        for place in near:
+            answers[place] = replace(answers[place], tied=answers[place] != written[place])
+        return [answers.get(place) or answer for place, answer in enumerate(written) if answer or place in answers]
 
-    def first(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[Written], list[int]]:
-        """What CTranslate2 writes, and the places of those answers that rounding may have decided."""
+    def first(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[Written | None], set[int]]:
+        """What CTranslate2 writes, and the places of those answers that rounding may have decided.
+
+        None stands for a source that it takes for empty, such as a lone end mark, and does not ask the model about.
+        """
         found: dict[int, list[int]] = {}
         doubtful: list[int] = []
         for bound in sorted(set(bounds)):
@@ -102,9 +108,9 @@ class Translator:
 
     def _near_ties(
         self, places: Sequence[int], sequences: Sequence[Sequence[int]], found: dict[int, list[int]]
-    ) -> list[int]:
+    ) -> set[int]:
         """Of answers that are written once more, with their logits, those with two tokens that are about equal."""
-        near: list[int] = []
+        near: set[int] = set()
         left = sorted(places, key=lambda place: len(found[place]), reverse=True)
         while left:
             most = len(found[left[0]])
@@ -113,11 +119,13 @@ class Translator:
                 tokens = found[place]
                 steps = result.logits[0][len(self._prefix or ()) : len(tokens)]
                 if numbers(result)[: len(tokens)] != tokens or any(_margin(np.array(step)) < NEAR for step in steps):
-                    near.append(place)
-        return sorted(near)
+                    near.add(place)
+        return near
 
-    def _until_end(self, tokens: list[int]) -> Written:
-        if tokens and tokens[-1] in self._ends:
+    def _until_end(self, tokens: list[int]) -> Written | None:
+        if not tokens:
+            return None
+        if tokens[-1] in self._ends:
             return Written(tuple(tokens[:-1]), ended=True)
         return Written(tuple(tokens), ended=False)
 
