@@ -66,12 +66,12 @@ class Translator:
     def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
         """What the model writes for each sequence, at most as many tokens as its bound says."""
         written, near = self.first(sequences, bounds)
-        left = [place for place, answer in enumerate(written) if answer is None or place in near]
+        answers = {place: answer for place, answer in enumerate(written) if answer and place not in near}
+        left = [place for place in range(len(sequences)) if place not in answers]
         settled = self._plainly([sequences[n] for n in left], [bounds[n] for n in left]) if left else []
-        answers = dict(zip(left, settled, strict=True))
-        for place in near:
-            answers[place] = replace(answers[place], tied=answers[place] != written[place])
-        return [answers.get(place) or answer for place, answer in enumerate(written) if answer or place in answers]
+        for place, plain in zip(left, settled, strict=True):
+            answers[place] = replace(plain, tied=place in near and plain != written[place])
+        return [answers[place] for place in range(len(sequences))]
 
     def first(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[Written | None], set[int]]:
         """What CTranslate2 writes, and the places of those answers that rounding may have decided.
