@@ -27,7 +27,7 @@ from wug.models.seq2seq import conversion
 from wug.models.seq2seq.facts import HubWords, SavedWords
 from wug.models.seq2seq.translator import Translator
 from wug.runs.opening import builtin_models
-from wug.types import Answer
+from wug.types import Answer, Source
 
 ARCHITECTURES = ["t5", "bart", "marian", "m2m_100", "mbart", "pegasus"]
 Maker = Callable[..., Path]
@@ -301,3 +301,34 @@ def test_a_tokenizer_with_ways_of_its_own_is_not_taken_apart(made: Maker) -> Non
         assert saved.read_answer(text) == HubWords(tokenizer).read_answer(text)
         assert saved.write(saved.read([text])[0]) == HubWords(tokenizer).write(saved.read([text])[0])
     assert SavedWords.of(Shouting(tokenizer_object=tokenizer.backend_tokenizer)) is None
+
+
+@pytest.mark.parametrize("engine", ["ctranslate", "transformers"])
+def test_an_answer_is_stopped_where_it_is_longer_than_any_right_one(made: Maker, engine: str) -> None:
+    model = load(made("bart"), engine=engine, max_length="40")
+    sources = tiny_seq2seq.sources(25, seed=15)
+    whole = model.generate(sources)
+    for most in (0, 2, 5, 39):
+        for asked, answer in zip(whole, model.generate([Source(text, most) for text in sources]), strict=True):
+            words = asked.text.split()
+            assert answer.text.split() == words[: most + 1]
+            assert noticed([answer], "longer than any right answer") == (len(words) > most + 1)
+            assert noticed([answer], "cut off") == (len(words) <= most + 1 and noticed([asked], "cut off"))
+    mixed = model.generate([sources[0], Source(sources[0], 1), Source(sources[0], 2)])
+    assert mixed == [
+        whole[0],
+        *model.generate([Source(sources[0], 1)]),
+        *model.generate([Source(sources[0], 2)]),
+    ]
+
+
+def test_a_bound_in_words_holds_where_a_word_is_many_tokens(tmp_path: Path) -> None:
+    import tiny
+
+    folder = tiny_seq2seq.save_seq2seq(tmp_path / "model", "bart", tokenizer=tiny.byte_level_tokenizer())
+    model = load(folder, engine="ctranslate", max_length="60")
+    sources = ["the boy swims", "who sees the dog ?", "a café"]
+    for asked, answer in zip(
+        model.generate(sources), model.generate([Source(text, 1) for text in sources]), strict=True
+    ):
+        assert answer.text.split() == asked.text.split()[:2]

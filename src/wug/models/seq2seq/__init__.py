@@ -20,7 +20,7 @@ from wug.models._weights import Loaded
 from wug.models.seq2seq import conversion
 from wug.models.seq2seq.facts import Facts, HubWords, Words
 from wug.models.seq2seq.translator import Translator
-from wug.types import Answer
+from wug.types import Answer, Source
 
 ANSWERS = "text"
 ENGINES = ("auto", "ctranslate", "transformers")
@@ -97,31 +97,44 @@ class Seq2SeqModel:
         }
         self.chunk = decoder.chunk
 
-    def generate(self, sources: Sequence[str]) -> list[Answer]:
+    def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
         """One answer for each source, in order; empty for a source that is longer than the model can take."""
         return _asking.once(sources, self._ask)
 
-    def _ask(self, sources: list[str]) -> list[Answer]:
-        self._try_tokenizer(sources)
-        sequences = self._words.read([self._prefix + source for source in sources])
-        for source, tokens in zip(sources, sequences, strict=True):
+    def _ask(self, sources: list[str | Source]) -> list[Answer]:
+        texts = [source if isinstance(source, str) else source.text for source in sources]
+        self._try_tokenizer(texts)
+        sequences = self._words.read([self._prefix + text for text in texts])
+        for text, tokens in zip(texts, sequences, strict=True):
             if not tokens:
-                raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {source!r}")
+                raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {text!r}")
         limit = self._facts.source_limit or sys.maxsize
-        places = [n for n, tokens in enumerate(sequences) if len(tokens) <= limit]
-        written = self._decoder.write(
-            [sequences[n] for n in places], [self._longest(len(sequences[n])) for n in places]
-        )
-        answers = {
-            n: _asking.answer(
-                self._text(answer.tokens),
-                ended=answer.ended,
-                known=self._facts.unknown not in sequences[n],
-                tied=answer.tied,
-            )
-            for n, answer in zip(places, written, strict=True)
-        }
+        most = {n: source.most for n, source in enumerate(sources) if isinstance(source, Source)}
+        asked = {n: tokens for n, tokens in enumerate(sequences) if len(tokens) <= limit}
+        answers = self._written(asked, most)
         return [answers.get(n) or _asking.too_long(limit) for n in range(len(sources))]
+
+    def _written(self, asked: Mapping[int, list[int]], most: Mapping[int, int]) -> dict[int, Answer]:
+        """The answers to sources by their places.
+
+        How many words so many tokens are is known when they are written: where an answer need not become long, it is
+        begun with about a token a word, and once more with four times as many if that was not enough.
+        """
+        answers: dict[int, Answer] = {}
+        longest = {n: self._longest(len(tokens)) for n, tokens in asked.items()}
+        bounds = {n: min(longest[n], _power_of_two(most[n] + 3)) if n in most else longest[n] for n in asked}
+        while bounds:
+            written = self._decoder.write([asked[n] for n in bounds], list(bounds.values()))
+            again: dict[int, int] = {}
+            for n, found in zip(bounds, written, strict=True):
+                text, known = self._text(found.tokens), self._facts.unknown not in asked[n]
+                if found.ended or bounds[n] == longest[n] or len(text.split()) > most[n] + 1:
+                    answer = _asking.answer(text, ended=found.ended, known=known, tied=found.tied)
+                    answers[n] = _asking.cut(answer, most.get(n))
+                else:
+                    again[n] = min(longest[n], 4 * bounds[n])
+            bounds = again
+        return answers
 
     def _longest(self, source: int) -> int:
         bound = _asking.longest_answer(source, self._bound)
@@ -159,6 +172,11 @@ def load(spec: ModelSpec) -> Seq2SeqModel:
     name = f"{plain.loaded.name}@{plain.loaded.fingerprint}"
     dtype = str(plain.loaded.model.dtype).removeprefix("torch.")
     return Seq2SeqModel(name, plain.facts, HubWords(plain.loaded.tokenizer), plain.decoder, spec, dtype)
+
+
+def _power_of_two(least: int) -> int:
+    """The next one, so that answers of many lengths are written in few kinds of batches."""
+    return 1 << (least - 1).bit_length()
 
 
 def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
