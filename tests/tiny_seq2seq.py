@@ -16,7 +16,7 @@ FUNCTIONS = "copy reverse repeat shift echo swap_first_last append prepend remov
 TWINS = "swap_first_last_twin repeat_twin append_twin remove_second_twin".split()
 SYMBOLS = [f"{letter}{number}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for number in range(1, 21)]
 MARKS = ["<pad>", "<s>", "</s>", "<unk>"]
-SEEDS = {"t5": 0, "bart": 2, "marian": 3, "m2m_100": 5, "pegasus": 7, "mbart": 8}
+SEEDS = {"t5": 0, "bart": 2, "marian": 3, "m2m_100": 5, "pegasus": 7, "mbart": 8, "mt5": 1, "umt5": 4}
 """Seeds with which answers are varied: some empty, some long, some without an end."""
 WORDS = [*MARKS, ",", *FUNCTIONS, *TWINS, *SYMBOLS]
 
@@ -72,7 +72,7 @@ def save_seq2seq(
     }  # fmt: skip
     pad = len(tokenizer)
     own: dict[str, dict[str, Any]] = {
-        "t5": {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4},
+        **dict.fromkeys(("t5", "mt5", "umt5"), {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}),
         "bart": {**bart, "decoder_start_token_id": 2},
         "marian": {
             **bart,

@@ -29,7 +29,7 @@ from wug.models.seq2seq.translator import Translator
 from wug.runs.opening import builtin_models
 from wug.types import Answer, Source
 
-ARCHITECTURES = ["t5", "bart", "marian", "m2m_100", "mbart", "pegasus"]
+ARCHITECTURES = ["t5", "bart", "marian", "m2m_100", "mbart", "pegasus", "mt5", "umt5"]
 Maker = Callable[..., Path]
 
 
