@@ -2,6 +2,7 @@
 
     python benchmarks/decoding.py                    1,000 sources, and localism on 100 samples
     python benchmarks/decoding.py --localism 300     more of localism
+    python benchmarks/decoding.py --threads 1        for a machine with other work: waiting threads use up CPU time
     python benchmarks/decoding.py --profile          where the time of the whole command goes
 
 Every way is a process of its own, the model is the built-in wug-pcfg, search is greedy in float32. No answer is kept
@@ -72,7 +73,7 @@ def bare(sources: Path, folder: Path) -> dict[str, Any]:
     tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
     tokens = [encoding.tokens for encoding in tokenizer.encode_batch(sources.read_text().splitlines())]
     translator = ctranslate2.Translator(str(folder), device="cpu", compute_type="float32", intra_threads=1,
-                                        inter_threads=len(os.sched_getaffinity(0)))  # fmt: skip
+                                        inter_threads=int(os.environ["OMP_NUM_THREADS"]))  # fmt: skip
     ready, ready_cpu = time.perf_counter(), time.process_time()
     results = translator.translate_batch(
         tokens, beam_size=1, max_batch_size=4096, batch_type="tokens", max_input_length=0, max_decoding_length=BOUND
@@ -119,7 +120,11 @@ def generate(sources: Path) -> dict[str, Any]:
 
 def itself(*arguments: str) -> dict[str, Any]:
     """What one of the peers says, in a process of its own."""
-    found: dict[str, Any] = json.loads(measured([sys.executable, __file__, *arguments]).printed.splitlines()[-1])
+    found: dict[str, Any] = json.loads(
+        measured(
+            [sys.executable, __file__, "--threads", os.environ["OMP_NUM_THREADS"], *arguments]
+        ).printed.splitlines()[-1]
+    )
     return found
 
 
@@ -172,7 +177,9 @@ def compare(count: int, localism: int) -> None:
         itself("--convert", str(home / "converted-bare"))
         peer = itself("--bare", str(folder / "test.src"), str(home / "converted-bare"))
         unit, start = (peer["wall"], peer["cpu"]), (peer["start"], peer["start_cpu"])
-        print(f"{count:,} sources\n\n| way | wall | CPU | × bare wall | × bare CPU | |\n|---|---|---|---|---|---|")
+        print(
+            f"{count:,} sources, {os.environ['OMP_NUM_THREADS']} threads\n\n| way | wall | CPU | × bare wall | × bare CPU | |\n|---|---|---|---|---|---|"
+        )
         line("CTranslate2, translate_batch alone", *unit, unit, _right(peer["answers"], targets))
         line("its start", *start, unit, "imports, tokens, loading")
         for name, options in (
@@ -232,7 +239,9 @@ def main() -> None:
     parser.add_argument("--bare", nargs=2, type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--convert", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every way")
     given = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(given.threads)
     if given.profile:
         profile(given.count)
     elif given.bare or given.convert or given.generate:

@@ -70,9 +70,12 @@ def save_seq2seq(
         "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
         "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": positions, "bos_token_id": 1,
     }  # fmt: skip
+    t5 = {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
     pad = len(tokenizer)
     own: dict[str, dict[str, Any]] = {
-        **dict.fromkeys(("t5", "mt5", "umt5"), {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}),
+        "t5": t5,
+        "mt5": t5,
+        "umt5": t5,
         "bart": {**bart, "decoder_start_token_id": 2},
         "marian": {
             **bart,

@@ -23,7 +23,7 @@ from wug.models import _converted
 from wug.models._decoding import Decoder
 from wug.models._weights import Loaded
 from wug.models.seq2seq.facts import Facts, SavedWords
-from wug.models.seq2seq.translator import NEAR, Translator, Writes, numbers
+from wug.models.seq2seq.translator import Translator, Writes, numbers
 
 FORM = "1"
 """Of the conversions; raised when they are made differently."""
@@ -33,6 +33,8 @@ WRITTEN = 24
 """Tokens that are written for each probe."""
 GAP = 5e-3
 """Nats by which the log-probabilities of so many tokens may differ: a few units of float32 for each."""
+CLEAR = 1e-3
+"""Nats between the two best tokens above which no rounding chooses: only such probes tell anything."""
 PAD = "<pad>"
 FAULTS = (ValueError, KeyError, AttributeError, TypeError, NotImplementedError, IndexError, RuntimeError)
 
@@ -71,6 +73,7 @@ class Conversion:
         most = len(self.probes[0]["forced"])
         for probe, result in zip(self.probes, translator.ask(sources, most, most), strict=True):
             gap = abs(result.scores[0] - probe["logprob"])
+            translator.near = max(translator.near, 10 * gap)
             if numbers(result) != probe["forced"] or not gap < GAP:
                 return f"its answer to a probe is not the plain one (log-probability {gap:.2g} nats apart)"
         written, near = translator.first(sources, [most] * len(sources))
@@ -227,7 +230,7 @@ def _probes(facts: Facts, decoder: Decoder) -> list[dict[str, Any]]:
     found = []
     for source in decoder.probes([min(length, facts.source_limit or length) for length in PROBES]):
         trace = decoder.trace(source, int(most))
-        if trace.margin >= NEAR and math.isfinite(trace.logprob):
+        if trace.margin >= CLEAR and math.isfinite(trace.logprob):
             (free,) = decoder.write([source], [int(most)])
             answer = [list(free.tokens), free.ended]
             found.append({"source": source, "forced": trace.tokens, "logprob": trace.logprob, "free": answer})

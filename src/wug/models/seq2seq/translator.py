@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,14 @@ from wug.models.seq2seq.facts import Facts
 
 CERTAIN = -0.69
 """Log-probability of a whole answer above which no token of it had a rival: each was more probable than one half."""
-NEAR = 1e-3
-"""Nats between the two best tokens below which rounding could have chosen."""
+NEAR = 1e-4
+"""Nats between the two best tokens below which rounding could have chosen: ten times what float32 makes of most."""
 TOKENS = 4096
 """Source tokens of a batch."""
-LOOKED_AT = 1 << 24
+LOOKED_AT = 1 << 25
 """Logits that are kept at a time when margins are looked at."""
+ENOUGH = 64
+"""Answers of which all logits must fit into that, or else only those of doubtful ones are kept, in a second go."""
 
 Writes = Callable[[Sequence[Sequence[int]], Sequence[int]], list[Written]]
 
@@ -47,6 +49,7 @@ class Translator:
             intra_threads=1,
         )
         self._plainly = plainly
+        self.near = NEAR
         self._tokens = tokens or TOKENS
         self._ends = set(facts.ends)
         self._vocabulary = facts.vocabulary
@@ -79,14 +82,24 @@ class Translator:
         None stands for a source that it takes for empty, such as a lone end mark, and does not ask the model about.
         """
         found: dict[int, list[int]] = {}
+        near: set[int] = set()
         doubtful: list[int] = []
+        order = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
         for bound in sorted(set(bounds)):
-            places = [n for n, own in enumerate(bounds) if own == bound]
-            for place, result in zip(places, self.ask([sequences[n] for n in places], bound), strict=True):
-                found[place] = numbers(result)
-                if not result.scores[0] > CERTAIN:
-                    doubtful.append(place)
-        near = self._near_ties(doubtful, sequences, found)
+            places = [place for place in order if bounds[place] == bound]
+            rows = LOOKED_AT // (self._vocabulary * bound)
+            logits = rows >= ENOUGH
+            for some in _slices(places, rows if logits else len(places)):
+                results = self.ask([sequences[n] for n in some], bound, logits=logits)
+                for place, result in zip(some, results, strict=True):
+                    found[place] = numbers(result)
+                    if result.scores[0] > CERTAIN:
+                        continue
+                    if not logits:
+                        doubtful.append(place)
+                    elif self._is_near_tie(result, found[place]):
+                        near.add(place)
+        near |= self._near_ties(doubtful, sequences, found)
         return [self._until_end(found[place]) for place in range(len(sequences))], near
 
     def ask(self, sequences: Sequence[Sequence[int]], most: int, least: int = 0, *, logits: bool = False) -> list[Any]:
@@ -116,11 +129,14 @@ class Translator:
             most = len(found[left[0]])
             some, left = left[: (rows := max(1, LOOKED_AT // (self._vocabulary * most)))], left[rows:]
             for place, result in zip(some, self.ask([sequences[n] for n in some], most, logits=True), strict=True):
-                tokens = found[place]
-                steps = result.logits[0][len(self._prefix or ()) : len(tokens)]
-                if numbers(result)[: len(tokens)] != tokens or any(_margin(np.array(step)) < NEAR for step in steps):
+                if self._is_near_tie(result, found[place]):
                     near.add(place)
         return near
+
+    def _is_near_tie(self, result: Any, tokens: list[int]) -> bool:
+        """Whether two tokens were about equal somewhere in an answer, or it was another on another occasion."""
+        steps = result.logits[0][len(self._prefix or ()) : len(tokens)]
+        return numbers(result)[: len(tokens)] != tokens or any(_margin(np.array(step)) < self.near for step in steps)
 
     def _until_end(self, tokens: list[int]) -> Written | None:
         if not tokens:
@@ -141,6 +157,11 @@ def threads() -> int:
     if given.isascii() and given.isdigit() and int(given) > 0:
         return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _slices(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    for first in range(0, len(places), size):
+        yield places[first : first + size]
 
 
 def _margin(logits: Any) -> float:
