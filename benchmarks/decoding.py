@@ -120,11 +120,8 @@ def generate(sources: Path) -> dict[str, Any]:
 
 def itself(*arguments: str) -> dict[str, Any]:
     """What one of the peers says, in a process of its own."""
-    found: dict[str, Any] = json.loads(
-        measured(
-            [sys.executable, __file__, "--threads", os.environ["OMP_NUM_THREADS"], *arguments]
-        ).printed.splitlines()[-1]
-    )
+    command = [sys.executable, __file__, "--threads", os.environ["OMP_NUM_THREADS"], *arguments]
+    found: dict[str, Any] = json.loads(measured(command).printed.splitlines()[-1])
     return found
 
 
@@ -177,9 +174,8 @@ def compare(count: int, localism: int) -> None:
         itself("--convert", str(home / "converted-bare"))
         peer = itself("--bare", str(folder / "test.src"), str(home / "converted-bare"))
         unit, start = (peer["wall"], peer["cpu"]), (peer["start"], peer["start_cpu"])
-        print(
-            f"{count:,} sources, {os.environ['OMP_NUM_THREADS']} threads\n\n| way | wall | CPU | × bare wall | × bare CPU | |\n|---|---|---|---|---|---|"
-        )
+        print(f"{count:,} sources, threads: {os.environ['OMP_NUM_THREADS']}\n")
+        print("| way | wall | CPU | × bare wall | × bare CPU | |\n|---|---|---|---|---|---|")
         line("CTranslate2, translate_batch alone", *unit, unit, _right(peer["answers"], targets))
         line("its start", *start, unit, "imports, tokens, loading")
         for name, options in (
@@ -213,15 +209,17 @@ def profile(count: int) -> None:
         home = Path(temporary)
         folder, _ = sample(home, count)
         wug(folder, home)  # makes the conversion
-        command = [sys.executable, "-c", _PROFILED, str(folder), str(MODEL), str(home / "wug.db")]
-        print(measured(command, WUG_CACHE=str(home / "answers.db")).printed)
+        for engine in ("ctranslate", "transformers"):
+            command = [sys.executable, "-c", _PROFILED, str(folder), str(MODEL), str(home / "wug.db"), engine]
+            print(measured(command, WUG_CACHE=str(home / "answers.db")).printed)
 
 
 _PROFILED = """
 import cProfile, pstats, sys
 from wug.cli.main import main
-folder, model, store = sys.argv[1:]
+folder, model, store, engine = sys.argv[1:]
 sys.argv = ["wug", "-q", "run", folder, "--model", model, "--device", "cpu", "--no-cache", "--db", store]
+sys.argv += ["-M", f"engine={engine}"]
 profile = cProfile.Profile()
 try:
     profile.runcall(main)
