@@ -16,7 +16,7 @@ FUNCTIONS = "copy reverse repeat shift echo swap_first_last append prepend remov
 TWINS = "swap_first_last_twin repeat_twin append_twin remove_second_twin".split()
 SYMBOLS = [f"{letter}{number}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for number in range(1, 21)]
 MARKS = ["<pad>", "<s>", "</s>", "<unk>"]
-SEEDS = {"t5": 0, "bart": 2, "marian": 3}
+SEEDS = {"t5": 0, "bart": 2, "marian": 3, "m2m_100": 5, "pegasus": 7, "mbart": 8, "mt5": 1, "umt5": 4}
 """Seeds with which answers are varied: some empty, some long, some without an end."""
 WORDS = [*MARKS, ",", *FUNCTIONS, *TWINS, *SYMBOLS]
 
@@ -54,10 +54,12 @@ def word_tokenizer(words: Sequence[str] = WORDS, *, ends: bool = True) -> Any:
     )
 
 
-def save_seq2seq(folder: Path, architecture: str = "t5", *, tokenizer: Any = None, positions: int = 1200) -> Path:
+def save_seq2seq(
+    folder: Path, architecture: str = "t5", *, tokenizer: Any = None, positions: int = 1200, seed: int | None = None
+) -> Path:
     """An encoder–decoder of two small layers whose answers differ and mostly come to an end."""
     import torch
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM, GenerationConfig
 
     tokenizer = tokenizer or word_tokenizer()
     common: dict[str, Any] = {
@@ -68,12 +70,24 @@ def save_seq2seq(folder: Path, architecture: str = "t5", *, tokenizer: Any = Non
         "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
         "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": positions, "bos_token_id": 1,
     }  # fmt: skip
+    t5 = {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
+    pad = len(tokenizer)
     own: dict[str, dict[str, Any]] = {
-        "t5": {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4},
+        "t5": t5,
+        "mt5": t5,
+        "umt5": t5,
         "bart": {**bart, "decoder_start_token_id": 2},
-        "marian": bart,
+        "marian": {
+            **bart,
+            "pad_token_id": (pad := len(tokenizer)),
+            "decoder_start_token_id": pad,
+            "vocab_size": pad + 1,
+        },
+        "m2m_100": {**bart, "decoder_start_token_id": 2, "pad_token_id": 1, "bos_token_id": 0},
+        "mbart": {**bart, "decoder_start_token_id": 2},
+        "pegasus": bart,
     }
-    torch.manual_seed(SEEDS[architecture])
+    torch.manual_seed(SEEDS[architecture] if seed is None else seed)
     model = AutoModelForSeq2SeqLM.from_config(AutoConfig.for_model(architecture, **(common | own[architecture]))).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -81,6 +95,12 @@ def save_seq2seq(folder: Path, architecture: str = "t5", *, tokenizer: Any = Non
                 parameter.normal_(std=0.3)
         model.lm_head.weight[0] = 0  # never the pad mark
         model.lm_head.weight[2] *= 6  # often the end
+        if architecture == "marian":  # as published ones are: the pad mark is the last token, is zero, begins answers
+            for part in (model.model.shared, model.model.encoder.embed_tokens, model.model.decoder.embed_tokens):
+                part.weight[-1] = 0
+            model.generation_config = GenerationConfig(
+                pad_token_id=pad, decoder_start_token_id=pad, eos_token_id=2, bad_words_ids=[[pad]]
+            )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

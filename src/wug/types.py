@@ -36,6 +36,20 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """A question to a generator of which the suite knows how long a right answer can be.
+
+    What is longer is wrong whatever follows, so a model may stop there: an answer of more than `most + 1` words is cut
+    to `most + 1` (of which the last is whole), and says so. A suite that asks like this says by what rule in its
+    options, and so in the signature.
+    """
+
+    text: str
+    most: int
+    """Words, between white space, that a right answer has at most."""
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """One token of a scored text."""
 

@@ -19,6 +19,7 @@ import tiny_seq2seq
 from answers import noticed, texts
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import seq2seq
+from wug.models._decoding import Decoder
 from wug.models._spec import ModelSpec
 from wug.runs.evaluate import ask_through, evaluate
 
@@ -147,8 +148,9 @@ def test_how_long_an_answer_may_be_is_decided_by_its_own_source(made: Maker) -> 
 
 
 def test_rows_that_ended_are_taken_out_without_changing_an_answer(made: Maker) -> None:
-    model = load(made(), max_length="40")
+    model = load(made(), max_length="40", engine="transformers")
     sources = tiny_seq2seq.sources(12)
+    assert isinstance(model._decoder, Decoder)
     assert model._decoder._shrinks
     quick = texts(model.generate(sources))
     model._decoder._shrinks = False
@@ -169,9 +171,10 @@ def test_memory_that_runs_out_halves_the_batch(
 ) -> None:
     import torch
 
-    model = load(made(), max_length="5")
+    model = load(made(), max_length="5", engine="transformers")
     sources = tiny_seq2seq.sources(9)
     expected = texts(model.generate(sources))
+    assert isinstance(model._decoder, Decoder)
     write = model._decoder._shrinking
 
     def scarce(rows: Sequence[Sequence[int]], bound: int) -> Any:
@@ -187,7 +190,7 @@ def test_memory_that_runs_out_halves_the_batch(
 def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    model = load(made())
+    model = load(made(), engine="transformers")
 
     def none(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("no room")
@@ -209,7 +212,8 @@ def test_a_model_whose_numbers_change_with_padding_is_asked_in_equal_lengths(
         return generate(self, attention_mask=attention_mask * 0 + 1, **rest)
 
     monkeypatch.setattr(T5ForConditionalGeneration, "generate", blind)
-    model = load(made(), max_length="5")
+    model = load(made(), max_length="5", engine="transformers")
+    assert isinstance(model._decoder, Decoder)
     assert not model._decoder.padded
     assert "batches of equal length" in caplog.text
     assert texts(model.generate(tiny_seq2seq.sources(12))) == expected
@@ -276,6 +280,7 @@ def test_the_five_pcfg_set_tests_run_end_to_end(made: Maker, tmp_path: Path) -> 
         ({"beams": "0"}, InputError, "beams=0: write a whole number, 1 or more"),
         ({"max_length": "long"}, InputError, "max_length=long: write a whole number"),
         ({"dtype": "float8"}, InputError, "dtype=float8: use one of float32"),
+        ({"engine": "onnx"}, InputError, "engine=onnx: use one of auto, ctranslate, transformers"),
     ],
 )
 def test_a_wrong_option_is_named(made: Maker, options: dict[str, str], error: type[Exception], message: str) -> None:

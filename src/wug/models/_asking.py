@@ -6,7 +6,7 @@ the same question would get another answer in other company.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,8 +17,11 @@ SHORTEST, LONGEST, TIMES = 128, 1024, 8
 
 Of the 56,806 distinct published PCFG SET sources one has a target that is longer than this, word by word.
 """
+Question = TypeVar("Question", bound=Hashable)
 Found = TypeVar("Found")
 CUT_OFF = "were cut off before the model ended them; -M max_length=N lets them be longer"
+BEYOND = "were stopped where they were longer than any right answer"
+TIED = "hang on two words that are equally probable up to rounding; they are PyTorch's, and CTranslate2's differ"
 UNKNOWN_WORDS = "are to sources with words that the model does not know"
 
 
@@ -28,9 +31,11 @@ class Written:
 
     tokens: tuple[int, ...]
     ended: bool
+    tied: bool = False
+    """Whether two engines differ about it because two tokens are equally probable, up to rounding."""
 
 
-def once(sources: Sequence[str], ask: Callable[[list[str]], list[Found]]) -> list[Found]:
+def once(sources: Sequence[Question], ask: Callable[[list[Question]], list[Found]]) -> list[Found]:
     """One answer for each source, in order; identical sources are asked together."""
     distinct = list(dict.fromkeys(sources))
     answers = dict(zip(distinct, ask(distinct) if distinct else [], strict=True))
@@ -67,9 +72,21 @@ def batches(lengths: Sequence[int], bounds: Sequence[int], *, tokens: int, padde
         yield batch
 
 
-def answer(text: str, *, ended: bool, known: bool = True) -> Answer:
+def answer(text: str, *, ended: bool, known: bool = True, tied: bool = False) -> Answer:
     """An answer, with what there is to say of it where the model did not end it or does not know all words."""
-    return Answer(text, (*(() if known else (UNKNOWN_WORDS,)), *(() if ended else (CUT_OFF,))))
+    notices = ((UNKNOWN_WORDS, not known), (CUT_OFF, not ended), (TIED, tied))
+    return Answer(text, tuple(notice for notice, holds in notices if holds))
+
+
+def cut(found: Answer, most: int | None) -> Answer:
+    """An answer as far as a suite wants it that knows how many words a right one has at most (`Source.most`).
+
+    One that `max_length` cut off before keeps that notice: it could have become right.
+    """
+    if most is None or len(words := found.text.split()) <= most + 1:
+        return found
+    notices = (*(notice for notice in found.notices if notice != CUT_OFF), BEYOND)
+    return Answer(" ".join(words[: most + 1]), notices)
 
 
 def too_long(limit: int) -> Answer:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from wug.errors import ModelError
 from wug.models import _greedy, _weights
 from wug.models._asking import Written, batches
+from wug.models._hardware import halving
 from wug.models._spec import ModelSpec
 
 KEPT = (
@@ -31,6 +34,17 @@ Stops = Callable[[Any], list[bool]]
 """Given the tokens written so far, a row a source: which of them are at their end."""
 
 
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Tokens with what the model thought of them."""
+
+    tokens: list[int]
+    logprob: float
+    """Nats, of all of them."""
+    margin: float
+    """Nats to the second token, where it came closest."""
+
+
 class Decoder:
     """A model that writes on greedily, or with beams; `tokens` shrinks when memory runs out."""
 
@@ -46,8 +60,8 @@ class Decoder:
         kept = {name: getattr(model.generation_config, name) for name in KEPT}
         # Written in full: generate() fills what is absent from the settings that the model brought along.
         model.generation_config = GenerationConfig(**{key: value for key, value in kept.items() if value is not None})
-        self._ends = _marks(model.generation_config.eos_token_id)
-        self._pad = next(iter(_marks(model.generation_config.pad_token_id) or self._ends), 0)
+        self._ends = marks(model.generation_config.eos_token_id)
+        self._pad = next(iter(marks(model.generation_config.pad_token_id) or self._ends), 0)
         self._stops: Stops | None = None
         self.padded = self._takes_padding()
         self._shrinks = beams == 1 and self._encodes and stops is None and self._may_shrink()
@@ -62,36 +76,30 @@ class Decoder:
             tokens = self.tokens
             for batch in batches(lengths, longest, tokens=tokens // self.beams, padded=self.padded):
                 places = [left[number] for number in batch]
-                written = self._halving([sequences[place] for place in places], bounds[places[0]])
+                written = self._halved([sequences[place] for place in places], bounds[places[0]])
                 answers.update(zip(places, written, strict=True))
                 if self.tokens != tokens:  # memory ran out: what is left goes in smaller batches
                     break
         return [answers[place] for place in range(len(sequences))]
 
-    def _halving(self, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
+    def _halved(self, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
         """The answers to a batch; when memory runs out, of each half of it."""
-        import torch
 
-        try:
-            written = (
-                self._shrinking(rows, bound) if self._shrinks else self._generate(rows, bound)["sequences"].tolist()
-            )
-            return [self._until_end(row) for row in written]
-        except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
-            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
-                raise
-            width = max(map(len, rows)) + bound
-            if len(rows) == 1:
-                raise ModelError(
-                    f"out of memory for {width:,} tokens on {self.device}: take a smaller model, -M dtype=bfloat16, "
-                    "a smaller -M max_length, or another --device"
-                ) from error
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        half = len(rows) // 2
-        self.tokens = max(1, half * width * self.beams)
-        log.warning("memory ran out: going on with %s tokens at a time", f"{self.tokens:,}")
-        return self._halving(rows[:half], bound) + self._halving(rows[half:], bound)
+        def write(low: int, high: int) -> list[Written]:
+            part = rows[low:high]
+            if self._shrinks:
+                return [self._until_end(row) for row in self._shrinking(part, bound)]
+            return [self._until_end(row) for row in self._generate(part, bound)["sequences"].tolist()]
+
+        def shrink(low: int, high: int) -> str:
+            self.tokens = max(1, (high - low) * (max(map(len, rows)) + bound) * self.beams)
+            return f"{self.tokens:,} tokens"
+
+        def single(row: int) -> str:
+            remedy = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
+            return f"{len(rows[row]) + bound:,} tokens on {self.device}: {remedy}"
+
+        return [*chain.from_iterable(halving(write, 0, len(rows), shrink=shrink, single=single))]
 
     def _generate(self, rows: Sequence[Sequence[int]], bound: int, *, probing: bool = False) -> Any:
         """What transformers makes of a batch; `sequences` has only the new tokens.
@@ -106,7 +114,7 @@ class Decoder:
         config = GenerationConfig(
             max_new_tokens=bound, min_new_tokens=bound if probing else None, do_sample=False,
             num_beams=1 if probing else self.beams, pad_token_id=self._pad, return_dict_in_generate=True,
-            output_logits=probing,
+            output_logits=probing, output_scores=probing,
         )  # fmt: skip
         with torch.inference_mode():
             found = self.model.generate(
@@ -147,7 +155,7 @@ class Decoder:
         """Whether answers may be written without transformers' own loop: tried, not believed."""
         if not _greedy.plain(self.model.generation_config):
             return False
-        rows = self._probes()
+        rows = self.probes(PROBES)
         try:
             mine = self._shrinking(rows, TRIED)
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError):
@@ -155,14 +163,26 @@ class Decoder:
         theirs = self._generate(rows, TRIED)["sequences"].tolist()
         return [self._until_end(row) for row in mine] == [self._until_end(row) for row in theirs]
 
-    def _probes(self) -> list[list[int]]:
-        """Sequences of random tokens, of several lengths."""
+    def probes(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Sequences of random tokens, of these lengths."""
         import torch
 
         draw = torch.Generator().manual_seed(1958)
-        marks = set(self._ends) | {self._pad}
-        usable = [token for token in range(min(2000, self._vocabulary())) if token not in marks]
-        return [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in PROBES]
+        marked = set(self._ends) | {self._pad}
+        usable = [token for token in range(min(2000, self._vocabulary())) if token not in marked]
+        return [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in lengths]
+
+    def trace(self, row: Sequence[int], bound: int) -> Trace:
+        """Exactly so many tokens, written greedily for a sequence that is asked alone."""
+        found = self._generate([row], bound, probing=True)
+        tokens: list[int] = found["sequences"][0].tolist()
+        steps = [step[0].double().log_softmax(-1) for step in found["scores"]]
+        best = [step.topk(2).values for step in steps]
+        return Trace(
+            tokens,
+            sum(float(step[token]) for step, token in zip(steps, tokens, strict=True)),
+            min(float(first - second) for first, second in best),
+        )
 
     def _criteria(self, start: int) -> Any:
         """The end of an answer by its text, in the form that transformers wants; None without any."""
@@ -185,7 +205,7 @@ class Decoder:
 
     def _takes_padding(self) -> bool:
         """Whether a sequence that was filled up gets the numbers that it gets alone; else, a warning."""
-        rows = self._probes()
+        rows = self.probes(PROBES)
         try:
             together = self._generate(rows, 2, probing=True)
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
@@ -246,7 +266,7 @@ def _gap(one: Any, other: Any) -> float:
     return float((one - other)[finite].abs().max()) / scale
 
 
-def _marks(value: Any) -> list[int]:
+def marks(value: Any) -> list[int]:
     """A mark or several, as transformers stores them."""
     if value is None:
         return []

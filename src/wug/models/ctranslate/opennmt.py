@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import os
-import shutil
 import tempfile
 from argparse import Namespace
 from collections.abc import Mapping
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
+from wug.models import _converted
 from wug.models._unpickle import TENSORS, Array, Inert, InertDict, InertSet, Pickled, read
 
 CHECKPOINT: Mapping[str, type] = {
@@ -64,22 +63,15 @@ class Checkpoint:
 
 def converted(path: Path) -> Path:
     """The CTranslate2 folder of a checkpoint, made now or on an earlier occasion."""
-    folder = _cache() / digest(path)
-    if (folder / "model.bin").is_file():
-        return folder
-    checkpoint = read_checkpoint(path)
+
+    def make(folder: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            _convert(read_checkpoint(path), Path(scratch, "plain.pt"), folder)
+
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as scratch:
-            made = Path(scratch, "model")
-            _convert(checkpoint, Path(scratch, "plain.pt"), made)
-            if not folder.exists():  # another run may have been faster
-                shutil.move(made, folder)
-    except OSError as error:
-        raise ModelError(f"{path}: the converted model cannot be kept in {folder}: {error.strerror or error}") from None
+        return _converted.obtain(digest(path), make)
     except RuntimeError as error:  # PyTorch's word for a full disk
-        raise ModelError(f"{path}: the converted model cannot be kept in {folder}. Is the disk full?") from error
-    return folder
+        raise ModelError(f"{path}: the converted model cannot be kept. Is the disk full?") from error
 
 
 def digest(path: Path) -> str:
@@ -180,11 +172,3 @@ def _convert(checkpoint: Checkpoint, plain: Path, folder: Path) -> None:
             'A model of another kind can be asked with OpenNMT itself: command:"onmt_translate -model … -src {source} '
             '-output {output}"'
         ) from None
-
-
-def _cache() -> Path:
-    """The folder of converted models, beside the answer cache."""
-    from platformdirs import user_cache_path
-
-    answers = os.environ.get("WUG_CACHE")
-    return (Path(answers).expanduser().parent if answers else user_cache_path("wug", appauthor=False)) / "converted"

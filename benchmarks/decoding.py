@@ -1,0 +1,255 @@
+"""Answers to PCFG SET sources: the whole command `wug run`, cold, beside CTranslate2 itself and Hugging Face generate.
+
+    python benchmarks/decoding.py                    1,000 sources, and localism on 100 samples
+    python benchmarks/decoding.py --localism 300     more of localism
+    python benchmarks/decoding.py --threads 1        for a machine with other work: waiting threads use up CPU time
+    python benchmarks/decoding.py --profile          where the time of the whole command goes
+
+Every way is a process of its own, the model is the built-in wug-pcfg, search is greedy in float32. No answer is kept
+from before; the converted model is in the second line of wug's, is made in the first. CTranslate2's bare time is that
+of one `translate_batch` over all sources, tokens given, with the threads and the batches with which it is fastest here;
+what it needs to start (imports, tokenizer, loading) stands apart. Wall-clock time means little on a machine with other
+work, so CPU time stands beside it; ratios are to be read within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+MODEL = ROOT / "src" / "wug" / "assets" / "models" / "wug-pcfg"
+BOUND = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a process took."""
+
+    wall: float
+    cpu: float
+    printed: str
+
+
+def measured(command: Sequence[str], **more: str) -> Measured:
+    """Run a command to its end, on as many threads as it takes by itself."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HF_HUB_OFFLINE": "1", **more}
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - start
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Measured(wall, cpu, done.stdout)
+
+
+def wug(suite: Path, home: Path, *options: str) -> tuple[Measured, dict[str, Any]]:
+    """The whole command, with a cache and a store of its own; what it took, and what it found."""
+    command = [sys.executable, "-m", "wug", "-q", "run", str(suite), "--model", str(MODEL), "--device", "cpu"]
+    took = measured(
+        [*command, "--no-cache", "--db", str(home / "wug.db"), "--format", "json", *options],
+        WUG_CACHE=str(home / "answers.db"),
+    )
+    return took, json.loads(took.printed)
+
+
+def bare(sources: Path, folder: Path) -> dict[str, Any]:
+    """CTranslate2 by itself: how long until it is ready, and how long for all sources; in this process."""
+    begun, cpu = time.perf_counter(), time.process_time()
+    import ctranslate2
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
+    tokens = [encoding.tokens for encoding in tokenizer.encode_batch(sources.read_text().splitlines())]
+    translator = ctranslate2.Translator(str(folder), device="cpu", compute_type="float32", intra_threads=1,
+                                        inter_threads=int(os.environ["OMP_NUM_THREADS"]))  # fmt: skip
+    ready, ready_cpu = time.perf_counter(), time.process_time()
+    results = translator.translate_batch(
+        tokens, beam_size=1, max_batch_size=4096, batch_type="tokens", max_input_length=0, max_decoding_length=BOUND
+    )
+    done, done_cpu = time.perf_counter(), time.process_time()
+    answers = [" ".join(result.hypotheses[0]) for result in results]
+    return {"start": ready - begun, "start_cpu": ready_cpu - cpu, "wall": done - ready, "cpu": done_cpu - ready_cpu,
+            "answers": answers}  # fmt: skip
+
+
+def convert(folder: Path) -> dict[str, Any]:
+    """CTranslate2's own conversion; in this process."""
+    from ctranslate2.converters import TransformersConverter
+
+    TransformersConverter(str(MODEL)).convert(str(folder), quantization="float32")
+    return {}
+
+
+def generate(sources: Path) -> dict[str, Any]:
+    """Hugging Face's generate, in batches of 64 of like length; in this process."""
+    begun, cpu = time.perf_counter(), time.process_time()
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(MODEL)
+    model = AutoModelForSeq2SeqLM.from_pretrained(MODEL, dtype=torch.float32).eval()
+    ready, ready_cpu = time.perf_counter(), time.process_time()
+    texts = sources.read_text().splitlines()
+    order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+    answers: dict[int, str] = {}
+    for first in range(0, len(order), 64):
+        places = order[first : first + 64]
+        batch = tokenizer([texts[place] for place in places], return_tensors="pt", padding=True)
+        with torch.inference_mode():
+            written = model.generate(
+                input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], max_new_tokens=BOUND,
+                do_sample=False, num_beams=1,
+            )  # fmt: skip
+        answers.update(zip(places, tokenizer.batch_decode(written, skip_special_tokens=True), strict=True))
+    done, done_cpu = time.perf_counter(), time.process_time()
+    return {"start": ready - begun, "start_cpu": ready_cpu - cpu, "wall": done - ready, "cpu": done_cpu - ready_cpu,
+            "answers": [answers[place] for place in range(len(texts))]}  # fmt: skip
+
+
+def itself(*arguments: str) -> dict[str, Any]:
+    """What one of the peers says, in a process of its own."""
+    command = [sys.executable, __file__, "--threads", os.environ["OMP_NUM_THREADS"], *arguments]
+    found: dict[str, Any] = json.loads(measured(command).printed.splitlines()[-1])
+    return found
+
+
+def sample(home: Path, count: int) -> tuple[Path, list[str]]:
+    """A folder with so many sources and targets, spread over the published test set or a new one; and the targets."""
+    data = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data")) / "pcfgset" / "pcfgset"
+    if data.is_dir():
+        lines = {end: gzip.decompress((data / f"test.{end}.gz").read_bytes()).decode() for end in ("src", "tgt")}
+    else:
+        made = home / "made"
+        measured([sys.executable, "-m", "wug", "make", "pcfgset", "--samples", str(12 * count), "-o", str(made)])
+        lines = {end: next(made.rglob(f"test.{end}")).read_text() for end in ("src", "tgt")}
+    folder = home / "pcfgset"
+    folder.mkdir()
+    for end, text in lines.items():
+        rows = text.splitlines()
+        chosen = [rows[place * len(rows) // count] for place in range(count)]
+        (folder / f"test.{end}").write_text("".join(f"{row}\n" for row in chosen))
+    return folder, (folder / "test.tgt").read_text().splitlines()
+
+
+def accuracy(found: Mapping[str, Any]) -> str:
+    """The first estimates of a run, in words."""
+    return ", ".join(
+        f"{name} {100 * value:.1f} %" for name, value in _estimates(found) if name in ("accuracy", "consistency")
+    )
+
+
+def _estimates(found: Any) -> list[tuple[str, float]]:
+    rows: list[tuple[str, float]] = []
+    if isinstance(found, dict):
+        if "check" in found and found.get("group", "all") == "all" and isinstance(found.get("value"), float):
+            rows.append((found["check"], found["value"]))
+        found = list(found.values())
+    if isinstance(found, list):
+        for part in found:
+            rows += _estimates(part)
+    return rows
+
+
+def line(name: str, wall: float, cpu: float, unit: tuple[float, float], note: str) -> None:
+    print(f"| {name} | {wall:.1f} s | {cpu:.1f} s | {wall / unit[0]:.1f} | {cpu / unit[1]:.1f} | {note} |", flush=True)
+
+
+def compare(count: int, localism: int) -> None:
+    """Print a table for each task."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home = Path(temporary)
+        folder, targets = sample(home, count)
+        itself("--convert", str(home / "converted-bare"))
+        peer = itself("--bare", str(folder / "test.src"), str(home / "converted-bare"))
+        unit, start = (peer["wall"], peer["cpu"]), (peer["start"], peer["start_cpu"])
+        print(f"{count:,} sources, threads: {os.environ['OMP_NUM_THREADS']}\n")
+        print("| way | wall | CPU | × bare wall | × bare CPU | |\n|---|---|---|---|---|---|")
+        line("CTranslate2, translate_batch alone", *unit, unit, _right(peer["answers"], targets))
+        line("its start", *start, unit, "imports, tokens, loading")
+        for name, options in (
+            ("wug run, conversion made", ()),
+            ("wug run", ()),
+            ("wug run, -M engine=transformers", ("-M", "engine=transformers")),
+        ):
+            took, found = wug(folder, home, *options)
+            line(name, took.wall, took.cpu, unit, accuracy(found))
+        other = itself("--generate", str(folder / "test.src"))
+        line("Hugging Face generate alone", other["wall"], other["cpu"], unit, _right(other["answers"], targets))
+        line("its start", other["start"], other["start_cpu"], unit, "imports, loading")
+        again = itself("--bare", str(folder / "test.src"), str(home / "converted-bare"))
+        line("CTranslate2 once more, at the end", again["wall"], again["cpu"], unit, "")
+        unrolled = ROOT.parent / "shared" / "data" / "pcfgset" / "localism" / "unrolled_test.tsv.gz"
+        if localism and unrolled.exists():
+            print(f"\nlocalism, {localism} samples\n")
+            for options in ((), ("-M", "engine=transformers")):
+                took, found = wug(unrolled, home, "--limit", str(localism), *options)
+                line(f"wug run {' '.join(options)}", took.wall, took.cpu, unit, accuracy(found))
+
+
+def _right(answers: Sequence[str], targets: Sequence[str]) -> str:
+    right = sum(answer.strip() == target.strip() for answer, target in zip(answers, targets, strict=True))
+    return f"accuracy {100 * right / len(targets):.1f} %"
+
+
+def profile(count: int) -> None:
+    """Where the time of the whole command goes, by cumulated time."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home = Path(temporary)
+        folder, _ = sample(home, count)
+        wug(folder, home)  # makes the conversion
+        for engine in ("ctranslate", "transformers"):
+            command = [sys.executable, "-c", _PROFILED, str(folder), str(MODEL), str(home / "wug.db"), engine]
+            print(measured(command, WUG_CACHE=str(home / "answers.db")).printed)
+
+
+_PROFILED = """
+import cProfile, pstats, sys
+from wug.cli.main import main
+folder, model, store, engine = sys.argv[1:]
+sys.argv = ["wug", "-q", "run", folder, "--model", model, "--device", "cpu", "--no-cache", "--db", store]
+sys.argv += ["-M", f"engine={engine}"]
+profile = cProfile.Profile()
+try:
+    profile.runcall(main)
+except SystemExit:
+    pass
+pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000, help="sources")
+    parser.add_argument("--localism", type=int, default=100, help="samples of localism; 0: none")
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--bare", nargs=2, type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--convert", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every way")
+    given = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(given.threads)
+    if given.profile:
+        profile(given.count)
+    elif given.bare or given.convert or given.generate:
+        found = (
+            bare(*given.bare) if given.bare else convert(given.convert) if given.convert else generate(given.generate)
+        )
+        print(json.dumps(found))
+    else:
+        compare(given.count, given.localism)
+
+
+if __name__ == "__main__":
+    main()
