@@ -89,7 +89,7 @@ class Decoder:
             written = (
                 self._shrinking(rows, bound) if self._shrinks else self._generate(rows, bound)["sequences"].tolist()
             )
-            return [self._until_end(row) for row in written]
+            return [until_end(row, self._ends) for row in written]
         except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU raises a plain one
             if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
                 raise
@@ -166,7 +166,7 @@ class Decoder:
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError):
             return False
         theirs = self._generate(rows, TRIED)["sequences"].tolist()
-        return [self._until_end(row) for row in mine] == [self._until_end(row) for row in theirs]
+        return [until_end(row, self._ends) for row in mine] == [until_end(row, self._ends) for row in theirs]
 
     def probes(self, lengths: Sequence[int]) -> list[list[int]]:
         """Sequences of random tokens, of these lengths."""
@@ -201,12 +201,6 @@ class Decoder:
             return torch.tensor(stops(ids[:, start:]), device=ids.device)
 
         return StoppingCriteriaList([at_end])
-
-    def _until_end(self, row: list[int]) -> Written:
-        for place, token in enumerate(row):
-            if token in self._ends:
-                return Written(tuple(row[:place]), ended=True)
-        return Written(tuple(row), ended=False)
 
     def _takes_padding(self) -> bool:
         """Whether a sequence that was filled up gets the numbers that it gets alone; else, a warning."""
@@ -255,6 +249,14 @@ def open_weights(spec: ModelSpec, auto: str) -> _weights.Loaded:
         device=device,
         trust_remote_code=flag(spec.options, "trust_remote_code"),
     )
+
+
+def until_end(row: Sequence[int], ends: Sequence[int]) -> Written:
+    """What was written before the first end mark."""
+    for place, token in enumerate(row):
+        if token in ends:
+            return Written(tuple(row[:place]), ended=True)
+    return Written(tuple(row), ended=False)
 
 
 def unknown_mark(tokenizer: Any) -> int | None:
