@@ -40,13 +40,14 @@ bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/scoring.py
 	.venv-bench/bin/python benchmarks/masked.py
 	.venv-bench/bin/python benchmarks/cogs.py
+	.venv-bench/bin/python benchmarks/decoding.py
 	.venv-bench/bin/python benchmarks/compare_coverage.py
 	.venv-bench/bin/python benchmarks/view.py
 
 .venv-bench/installed: pyproject.toml constraints.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet $(PIP) --upgrade pip
-	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf,cogs,web]' -r benchmarks/requirements.txt
+	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf,cogs,ctranslate,web]' -r benchmarks/requirements.txt
 	@touch $@
 
 clean:

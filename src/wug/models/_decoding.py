@@ -88,8 +88,9 @@ class Decoder:
         def write(low: int, high: int) -> list[Written]:
             part = rows[low:high]
             if self._shrinks:
-                return [self._until_end(row) for row in self._shrinking(part, bound)]
-            return [self._until_end(row) for row in self._generate(part, bound)["sequences"].tolist()]
+                return [until_end(row, self._ends) for row in self._shrinking(part, bound)]
+            written = self._generate(part, bound)["sequences"].tolist()
+            return [until_end(row, self._ends) for row in written]
 
         def shrink(low: int, high: int) -> str:
             self.tokens = max(1, (high - low) * (max(map(len, rows)) + bound) * self.beams)
@@ -161,7 +162,7 @@ class Decoder:
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError):
             return False
         theirs = self._generate(rows, TRIED)["sequences"].tolist()
-        return [self._until_end(row) for row in mine] == [self._until_end(row) for row in theirs]
+        return [until_end(row, self._ends) for row in mine] == [until_end(row, self._ends) for row in theirs]
 
     def probes(self, lengths: Sequence[int]) -> list[list[int]]:
         """Sequences of random tokens, of these lengths."""
@@ -196,12 +197,6 @@ class Decoder:
             return torch.tensor(stops(ids[:, start:]), device=ids.device)
 
         return StoppingCriteriaList([at_end])
-
-    def _until_end(self, row: list[int]) -> Written:
-        for place, token in enumerate(row):
-            if token in self._ends:
-                return Written(tuple(row[:place]), ended=True)
-        return Written(tuple(row), ended=False)
 
     def _takes_padding(self) -> bool:
         """Whether a sequence that was filled up gets the numbers that it gets alone; else, a warning."""
@@ -246,6 +241,14 @@ def open_weights(spec: ModelSpec, auto: str, options: Mapping[str, Any]) -> _wei
         device=_weights.pick_device(options["device"]),
         trust_remote_code=options["trust_remote_code"],
     )
+
+
+def until_end(row: Sequence[int], ends: Sequence[int]) -> Written:
+    """What was written before the first end mark."""
+    for place, token in enumerate(row):
+        if token in ends:
+            return Written(tuple(row[:place]), ended=True)
+    return Written(tuple(row), ended=False)
 
 
 def unknown_mark(tokenizer: Any) -> int | None:

@@ -20,10 +20,11 @@ from typing import Any
 from wug.errors import ModelError
 from wug.files import checksum
 from wug.models import _converted
-from wug.models._decoding import Decoder
+from wug.models._asking import Written
+from wug.models._decoding import Decoder, until_end
 from wug.models._weights import Loaded
 from wug.models.seq2seq.facts import Facts, SavedWords
-from wug.models.seq2seq.translator import Translator, Writes, numbers
+from wug.models.seq2seq.translator import Settles, Translator, numbers
 
 FORM = "1"
 """Of the conversions; raised when they are made differently."""
@@ -56,7 +57,7 @@ class Conversion:
     words: SavedWords | None
     probes: Sequence[Mapping[str, Any]]
 
-    def opened(self, plainly: Writes, tokens: int | None = None) -> Translator:
+    def opened(self, plainly: Settles, tokens: int | None = None) -> Translator:
         """The model, ready to write; refused where it does not write what the plain way wrote for the probes."""
         try:
             translator = Translator(self.folder, self.facts, plainly, tokens=tokens)
@@ -76,9 +77,10 @@ class Conversion:
             translator.near = max(translator.near, 10 * gap)
             if numbers(result) != probe["forced"] or not gap < GAP:
                 return f"its answer to a probe is not the plain one (log-probability {gap:.2g} nats apart)"
-        written, near = translator.first(sources, [most] * len(sources))
-        for place, (probe, answer) in enumerate(zip(self.probes, written, strict=True)):
-            if answer and place not in near and [list(answer.tokens), answer.ended] != probe["free"]:
+        drafts, near = translator.drafts(sources, [most] * len(sources))
+        for place, (probe, draft) in enumerate(zip(self.probes, drafts, strict=True)):
+            free = Written(tuple(probe["free"]["tokens"]), probe["free"]["ended"])
+            if draft and place not in near and until_end(draft, self.facts.ends) != free:
                 return "its answer to a probe ends elsewhere than the plain one"
         return None
 
@@ -232,7 +234,7 @@ def _probes(facts: Facts, decoder: Decoder) -> list[dict[str, Any]]:
         trace = decoder.trace(source, int(most))
         if trace.margin >= CLEAR and math.isfinite(trace.logprob):
             (free,) = decoder.write([source], [int(most)])
-            answer = [list(free.tokens), free.ended]
+            answer = {"tokens": list(free.tokens), "ended": free.ended}
             found.append({"source": source, "forced": trace.tokens, "logprob": trace.logprob, "free": answer})
     return found
 

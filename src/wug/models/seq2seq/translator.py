@@ -18,6 +18,7 @@ import numpy as np
 
 from wug.errors import ModelError
 from wug.models._asking import Written
+from wug.models._decoding import until_end
 from wug.models.seq2seq.facts import Facts
 
 CERTAIN = -0.69
@@ -31,13 +32,14 @@ LOOKED_AT = 1 << 25
 ENOUGH = 64
 """Answers of which all logits must fit into that, or else only those of doubtful ones are kept, in a second go."""
 
-Writes = Callable[[Sequence[Sequence[int]], Sequence[int]], list[Written]]
+Settles = Callable[[Sequence[Sequence[int]], Sequence[int], Sequence[list[int]]], list[Written]]
+"""What the plain way writes for sequences with their bounds, given drafts of it; an empty draft is none."""
 
 
 class Translator:
     """Answers to sequences of tokens by a converted model, tokens called by their numbers."""
 
-    def __init__(self, folder: Path, facts: Facts, plainly: Writes, *, tokens: int | None = None) -> None:
+    def __init__(self, folder: Path, facts: Facts, plainly: Settles, *, tokens: int | None = None) -> None:
         ctranslate2: Any = importlib.import_module("ctranslate2")
         self._threads = threads()
         self._model = ctranslate2.Translator(
@@ -51,7 +53,7 @@ class Translator:
         self._plainly = plainly
         self.near = NEAR
         self._tokens = tokens or TOKENS
-        self._ends = set(facts.ends)
+        self._ends = facts.ends
         self._vocabulary = facts.vocabulary
         self._prefix = None if facts.forced is None else [str(facts.forced)]
         self._settings: dict[str, Any] = {
@@ -68,18 +70,20 @@ class Translator:
 
     def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
         """What the model writes for each sequence, at most as many tokens as its bound says."""
-        written, near = self.first(sequences, bounds)
-        answers = {place: answer for place, answer in enumerate(written) if answer and place not in near}
-        left = [place for place in range(len(sequences)) if place not in answers]
-        settled = self._plainly([sequences[n] for n in left], [bounds[n] for n in left]) if left else []
-        for place, plain in zip(left, settled, strict=True):
-            answers[place] = replace(plain, tied=place in near and plain != written[place])
-        return [answers[place] for place in range(len(sequences))]
+        drafts, near = self.drafts(sequences, bounds)
+        left = [place for place, draft in enumerate(drafts) if place in near or not draft]
+        settled: dict[int, Written] = {}
+        if left:
+            plain = self._plainly([sequences[n] for n in left], [bounds[n] for n in left], [drafts[n] for n in left])
+            settled = dict(zip(left, plain, strict=True))
+        for place in near:
+            settled[place] = replace(settled[place], tied=settled[place] != until_end(drafts[place], self._ends))
+        return [settled.get(place) or until_end(draft, self._ends) for place, draft in enumerate(drafts)]
 
-    def first(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[Written | None], set[int]]:
-        """What CTranslate2 writes, and the places of those answers that rounding may have decided.
+    def drafts(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[list[int]], set[int]]:
+        """What CTranslate2 writes, end marks included, and the places of answers that rounding may have decided.
 
-        None stands for a source that it takes for empty, such as a lone end mark, and does not ask the model about.
+        Nothing stands for a source that it takes for empty, such as a lone end mark, and does not ask the model about.
         """
         found: dict[int, list[int]] = {}
         near: set[int] = set()
@@ -88,7 +92,7 @@ class Translator:
         for bound in sorted(set(bounds)):
             places = [place for place in order if bounds[place] == bound]
             rows = LOOKED_AT // (self._vocabulary * bound)
-            logits = rows >= ENOUGH
+            logits = rows >= min(ENOUGH, len(places))
             for some in _slices(places, rows if logits else len(places)):
                 results = self.ask([sequences[n] for n in some], bound, logits=logits)
                 for place, result in zip(some, results, strict=True):
@@ -100,7 +104,7 @@ class Translator:
                     elif self._is_near_tie(result, found[place]):
                         near.add(place)
         near |= self._near_ties(doubtful, sequences, found)
-        return [self._until_end(found[place]) for place in range(len(sequences))], near
+        return [found[place] for place in range(len(sequences))], near
 
     def ask(self, sequences: Sequence[Sequence[int]], most: int, least: int = 0, *, logits: bool = False) -> list[Any]:
         """CTranslate2's results, each with `least` to `most` tokens."""
@@ -137,13 +141,6 @@ class Translator:
         """Whether two tokens were about equal somewhere in an answer, or it was another on another occasion."""
         steps = result.logits[0][len(self._prefix or ()) : len(tokens)]
         return numbers(result)[: len(tokens)] != tokens or any(_margin(np.array(step)) < self.near for step in steps)
-
-    def _until_end(self, tokens: list[int]) -> Written | None:
-        if not tokens:
-            return None
-        if tokens[-1] in self._ends:
-            return Written(tuple(tokens[:-1]), ended=True)
-        return Written(tuple(tokens), ended=False)
 
 
 def numbers(result: Any) -> list[int]:
