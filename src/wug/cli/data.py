@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,7 +104,7 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
         if not data.fetched(selection.name):
             require_acceptance(selection, accept)
     for selection in selections:
-        with _progress(selection.name) as progress:
+        with common.progress(selection.name, in_bytes=True) as progress:
             place = data.get(selection.name, accept=accept, source=source, progress=progress)
         printing.echo(str(place))
 
@@ -169,17 +166,3 @@ def _print(rows: list[dict[str, object]]) -> None:
         }
         table.add_row(*(escape(str(cells[column])) for column in columns))
     printing.console(width=140).print(table)
-
-
-@contextmanager
-def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar in bytes on stderr, where that is a terminal."""
-    if common.quiet() or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -15,9 +15,6 @@ from typing import Any
 
 from wug.errors import UnknownName
 
-GIT = "git:"
-"""What a checksum begins with that is the hash of a Git blob; others are SHA-256."""
-
 
 @dataclass(frozen=True, slots=True)
 class File:
@@ -159,6 +156,10 @@ class Selection:
         """The same without training material; all of it where it is nothing else."""
         tests = [file for file in self.files if not any(_belongs(file.name, each) for each in self.set.training)]
         return Selection(self.set, self.part, tuple(tests) or self.files)
+
+
+GIT = "git:"
+"""What a checksum begins with that is the hash of a Git blob; others are SHA-256."""
 
 
 def names(family: str | None = None, language: str | None = None) -> list[str]:
