@@ -15,7 +15,8 @@ from wug.errors import ModelError
 from wug.models._hardware import REMEDY, halving
 from wug.models._ragged import Ints, Ragged
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
-from wug.models.causal.head import Group, Head, Questions, Whole, answer
+from wug.models.causal.head import Head
+from wug.models.causal.output import Group, Questions, Whole, answer
 from wug.models.causal.tree import Batch, plan_plain, plan_trees
 from wug.models.causal.windows import Layout, Reach
 

@@ -1,63 +1,24 @@
-"""The output layer of a causal model: log-probabilities from hidden states, a block of places and words at a time.
-
-The logits of all places at once are far larger than all else that is computed: 200 MB for a thousand places and GPT-2's
-vocabulary, and memory of that size goes back to the system after every batch. In blocks that fit the cache they are
-written, summed and read in the same memory again and again.
-"""
+"""The output layer of a causal model, applied to hidden states in blocks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from wug.errors import ModelError
-from wug.models._ragged import Ints
+from wug.models.causal.output import Answers
 
 BLOCK = {"cpu": (256, 2048), "cuda": (4096, 1 << 18)}
 """Places and words in a block: on a CPU 2 MB of logits, on a GPU as many as keep it busy."""
-WHOLE = {"cpu": 1 << 22, "cuda": 1 << 30}
-"""Logits normalised at a time where the model has computed those of all places."""
 ALIGNED = 64
 """On a GPU the number of words is filled up to a multiple of it: matrices of odd widths are slow there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A set of words whose joint probability is wanted at some places."""
-
-    words: Ints
-    """Ascending; a word that stands twice counts twice."""
-    places: Ints
-    """Which of the places, ascending."""
-
-
-@dataclass(frozen=True, slots=True)
-class Questions:
-    """What is asked of the states of some places."""
-
-    places: Ints
-    """Where their states stand."""
-    parents: Ints
-    """Which of the places each question is put to, ascending."""
-    targets: Ints
-    """The word whose log-probability is wanted there."""
-    groups: Sequence[Group] = ()
-
-
-class Output(Protocol):
-    """Where logits come from: the states of some places, block by block."""
-
-    places: int
-    """Places whose states are given at a time."""
-
-    def blocks(self, states: Any) -> Iterator[tuple[int, Any]]:
-        """The logits in float32, each block with its first word: to be overwritten, and gone with the next."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +40,6 @@ class Adjustment:
         return self.apply_(values.clone())
 
 
-class Whole:
-    """Logits that the model has computed itself: right for every model."""
-
-    def __init__(self, device: Any, vocabulary: int) -> None:
-        self.places = max(1, WHOLE.get(device.type, WHOLE["cpu"]) // vocabulary)
-
-    def blocks(self, states: Any) -> Iterator[tuple[int, Any]]:
-        """The states are the logits: one block."""
-        yield 0, states.float()
-
-
 class Head:
     """The weights of an output layer, applied in blocks."""
 
@@ -99,13 +49,15 @@ class Head:
         self._linear, self._adjustment = linear, adjustment
         self._size = int(linear.weight.shape[0])
         self._weight, self._bias = linear.weight.detach(), linear.bias
-        self.places, self._words = BLOCK.get(linear.weight.device.type, BLOCK["cpu"])
+        self._places, self._words = BLOCK.get(linear.weight.device.type, BLOCK["cpu"])
+        self._threads = torch.get_num_threads() if linear.weight.device.type == "cpu" else 1
+        self._workers = _workers(self._threads) if self._threads > 1 else None
         missing = -self._size % ALIGNED
         if missing and linear.weight.device.type == "cuda":
             self._weight = torch.nn.functional.pad(self._weight, (0, 0, 0, missing))
             self._bias = None if self._bias is None else torch.nn.functional.pad(self._bias, (0, missing))
         self._words = min(self._words, len(self._weight))
-        self._room: Any = None
+        self._rooms = threading.local()
 
     @contextmanager
     def states(self) -> Iterator[list[Any]]:
@@ -136,82 +88,43 @@ class Head:
             yield low, self._adjustment.apply_(logits[:, : self._size - low]).float()
 
     def _reused(self, shape: tuple[int, int]) -> Any:
+        """Memory for a block: always the same in each thread."""
         import torch
 
-        if self._room is None:
+        if not hasattr(self._rooms, "room"):
             like = self._weight
-            self._room = torch.empty(self.places * self._words, dtype=like.dtype, device=like.device)
-        return self._room[: shape[0] * shape[1]].view(shape)
+            self._rooms.room = torch.empty(self._places * self._words, dtype=like.dtype, device=like.device)
+        return self._rooms.room[: shape[0] * shape[1]].view(shape)
+
+    def step(self, places: int) -> int:
+        """An equal share for each thread, no more than a block."""
+        return max(1, min(self._places, -(-places // self._threads)))
+
+    def each(self, read: Callable[[int], Answers], lows: Iterable[int]) -> list[Answers]:
+        """Side by side in threads: to share out every small operation would be to wait for the slowest each time."""
+        import torch
+
+        def apart(low: int) -> Answers:
+            with torch.inference_mode():
+                return read(low)
+
+        return [read(low) for low in lows] if self._workers is None else list(self._workers.map(apart, lows))
 
 
-def answer(output: Output, states: Any, questions: Questions, send: Any) -> tuple[Any, list[Any]]:
-    """The log-probability of each question's target, and of each group at its places.
-
-    `send` brings an array of numpy to the device.
-    """
+def _workers(count: int) -> ThreadPoolExecutor:
+    """Threads in each of which torch computes by itself."""
     import torch
 
-    values: list[Any] = []
-    groups: list[list[Any]] = [[] for _ in questions.groups]
-    for low in range(0, max(1, len(questions.places)), output.places):
-        high = low + output.places
-        here = _between(questions.parents, low, high)
-        at = [group.places[_between(group.places, low, high)] - low for group in questions.groups]
-        reading = Questions(
-            questions.places[low:high],
-            questions.parents[here] - low,
-            questions.targets[here],
-            [Group(group.words, places) for group, places in zip(questions.groups, at, strict=True)],
-        )
-        found, joint = _read(output.blocks(states[send(reading.places)]), reading, send)
-        values.append(found)
-        for column, part in zip(groups, joint, strict=True):
-            column.append(part)
-    return torch.cat(values), [torch.cat(column) for column in groups]
+    all_here = threading.Barrier(count)
 
+    def alone(_: int) -> None:
+        all_here.wait()
+        torch.set_num_threads(1)
 
-def _read(blocks: Iterator[tuple[int, Any]], questions: Questions, send: Any) -> tuple[Any, list[Any]]:
-    """The answers to questions about the places of one series of blocks."""
-    import torch
-
-    order = np.argsort(questions.targets, kind="stable")  # by block, whatever blocks there are
-    parents, targets = questions.parents[order], questions.targets[order]
-    found: list[Any] = []
-    totals: list[Any] = []
-    joint: list[list[Any]] = [[] for _ in questions.groups]
-    for low, logits in blocks:
-        high = low + logits.shape[1]
-        here = _between(targets, low, high)
-        rows, columns = send(np.stack([parents[here], targets[here] - low]))
-        found.append(logits[rows, columns])
-        for group, parts in zip(questions.groups, joint, strict=True):
-            words = group.words[_between(group.words, low, high)] - low
-            if len(words):
-                parts.append(_log_sum(logits[send(group.places)[:, None], send(words)]))
-        totals.append(_log_sum(logits))
-    total = torch.logsumexp(torch.stack(totals), dim=0)
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    back, all_parents = send(np.stack([back, questions.parents]))
-    values = torch.cat(found)[back] - total[all_parents]
-    return values, [
-        torch.logsumexp(torch.stack(parts), dim=0) - total[send(group.places)]
-        for group, parts in zip(questions.groups, joint, strict=True)
-    ]
-
-
-def _log_sum(logits: Any) -> Any:
-    """The logarithm of the sum of the exponentials of each row, which is overwritten."""
-    import torch
-
-    # The least finite number: a row of nothing but -inf sums to 0, not to "no number".
-    highest = logits.amax(dim=1, keepdim=True).clamp_(min=torch.finfo(logits.dtype).min)
-    return logits.sub_(highest).exp_().sum(dim=1).log_().add_(highest[:, 0])
-
-
-def _between(ascending: Ints, low: int, high: int) -> slice:
-    first, last = np.searchsorted(ascending, [low, high])
-    return slice(int(first), int(last))
+    pool = ThreadPoolExecutor(count, thread_name_prefix="wug-head")
+    list(pool.map(alone, range(count)))
+    torch.set_num_threads(count)  # threads that begin later, and this one, are as they were
+    return pool
 
 
 def find_head(model: Any, tokens: Sequence[int]) -> Head:
