@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import material
 from starlette.testclient import TestClient
 
+import material
 from wug.types import Result
 from wug.web.site import Site
 

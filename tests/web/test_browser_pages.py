@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import material
 import pytest
 from browsing import Served
+
+import material
 
 EMPTY = ("/", "/compare")
 RESULTS = 11

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import material
 import pytest
 from browsing import client_of, full_disk
 from starlette.testclient import TestClient
 
+import material
 from wug.runs.store import Store
 from wug.types import Outcome, Result
 from wug.web import bundle, suite_files

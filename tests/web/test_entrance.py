@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-import material
 import pytest
 from browsing import OWN, Served
 from starlette.testclient import TestClient
 
+import material
 from wug.errors import InputError
 from wug.web import entrance, serving
 from wug.web.app import create

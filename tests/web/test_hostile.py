@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-import material
 import pytest
 from browsing import Served
 from starlette.testclient import TestClient
 
+import material
 from patience import PATIENCE
 from wug.web.site import Site
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
-import material
 import pytest
 from browsing import Served, client_of
 from starlette.applications import Starlette
@@ -18,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+import material
 from patience import PATIENCE
 from wug.web import failures, safety
 from wug.web.site import Forbidden, Site
