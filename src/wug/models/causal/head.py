@@ -15,7 +15,7 @@ import numpy as np
 from wug.errors import ModelError
 from wug.models.causal.output import Answers
 
-BLOCK = {"cpu": (256, 2048), "cuda": (4096, 1 << 18)}
+BLOCK = {"cpu": (256, 2048), "cuda": (1024, 1 << 18)}
 """Places and words in a block: on a CPU 2 MB of logits, on a GPU as many as keep it busy."""
 ALIGNED = 64
 """On a GPU the number of words is filled up to a multiple of it: matrices of odd widths are slow there."""
@@ -88,13 +88,12 @@ class Head:
             yield low, self._adjustment.apply_(logits[:, : self._size - low]).float()
 
     def _reused(self, shape: tuple[int, int]) -> Any:
-        """Memory for a block: always the same in each thread."""
-        import torch
-
-        if not hasattr(self._rooms, "room"):
-            like = self._weight
-            self._rooms.room = torch.empty(self._places * self._words, dtype=like.dtype, device=like.device)
-        return self._rooms.room[: shape[0] * shape[1]].view(shape)
+        """Memory for a block: in each thread the same again, unless it is too small."""
+        size = shape[0] * shape[1]
+        if getattr(self._rooms, "size", 0) < size:
+            self._rooms.memory, self._rooms.size = None, 0  # before the new one is asked for
+            self._rooms.memory, self._rooms.size = self._weight.new_empty(size), size
+        return self._rooms.memory[:size].view(shape)
 
     def step(self, places: int) -> int:
         """An equal share for each thread, no more than a block."""
