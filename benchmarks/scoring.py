@@ -3,8 +3,9 @@
     python benchmarks/scoring.py                                two CPU cores, 124M parameters
     python benchmarks/scoring.py --device cuda --sizes 124M 1.3B --sample 0
 
-Prints sentences per second, how many times faster wug is, peak memory, and the largest difference of a
-sentence's score. Sentences are the published SyntaxGym suites and BLiMP (WUG_REFERENCE_DATA or ../shared/data),
+Prints sentences per second, how many times faster wug is, the processor time of the whole process with the share
+that the system took, peak memory, and the largest difference of a sentence's score. Sentences are the published
+SyntaxGym suites and BLiMP (WUG_REFERENCE_DATA or ../shared/data),
 or, where those are absent, the built-in suites. `--sample 0` takes all of BLiMP.
 """
 
@@ -16,6 +17,7 @@ import json
 import lzma
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -28,6 +30,7 @@ SHAPES = {
     "124M": {"n_layer": 12, "n_embd": 768, "n_head": 12},
     "1.3B": {"n_layer": 24, "n_embd": 2048, "n_head": 16},
     "tiny": {"n_layer": 2, "n_embd": 64, "n_head": 2},
+    "one-layer": {"n_layer": 1, "n_embd": 32, "n_head": 2},
 }
 VOCABULARY = 50257
 
@@ -98,18 +101,20 @@ def books(data: Path, megabytes: int = 20) -> list[str]:
 def measure(
     peer: str, model: Path, texts: list[str], device: str, dtype: str, batch: int, folder: Path
 ) -> dict[str, Any]:
-    """Seconds, scores and memory of one peer, from a process of its own."""
+    """Seconds, scores, memory and processor time of one peer, from a process of its own."""
     source, out = folder / "texts.json", folder / f"{peer}.json"
     source.write_text(json.dumps(texts), encoding="utf-8")
     command = [sys.executable, str(Path(__file__).with_name("peers.py")), peer]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [*command, str(model), str(source), str(out), device, dtype, str(batch)],
         check=True,
         env={**os.environ, "PYTHONWARNINGS": "ignore"},
         stderr=subprocess.DEVNULL if os.environ.get("WUG_BENCH_QUIET") else None,
     )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-    return found
+    return {**found, "user": after.ru_utime - before.ru_utime, "system": after.ru_stime - before.ru_stime}
 
 
 def compare(name: str, texts: list[str], model: Path, dtype: str, options: argparse.Namespace, folder: Path) -> None:
@@ -119,10 +124,12 @@ def compare(name: str, texts: list[str], model: Path, dtype: str, options: argpa
         found[peer] = measure(peer, model, texts, options.device, dtype, options.batch, folder)
         first = found[options.peers[0]]
         this = found[peer]
+        processor = this["user"] + this["system"]
         gap = max(abs(a - b) for a, b in zip(this["scores"], first["scores"], strict=True))
         print(
             f"| {name} | {peer} | {len(texts):,} | {len(texts) / this['seconds']:,.0f} | "
-            f"{this['seconds'] / first['seconds']:.2f} × | {this['memory'] / 2**30:.2f} | {gap:.1e} |",
+            f"{this['seconds'] / first['seconds']:.2f} × | {processor:.0f} ({this['system'] / processor:.0%}) | "
+            f"{this['memory'] / 2**30:.2f} | {gap:.1e} |",
             flush=True,
         )
 
@@ -148,9 +155,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for dtype in options.dtypes:
                 print(f"\n{size} parameters, {options.device}, {dtype}, peers' batch {options.batch}\n")
                 print(
-                    "| sentences | program | count | per second | time ÷ wug's | peak GiB | largest difference (nats) |"
+                    "| sentences | program | count | per second | time ÷ wug's | CPU s (system) | peak GiB | "
+                    "largest difference (nats) |"
                 )
-                print("|---|---|--:|--:|--:|--:|--:|", flush=True)
+                print("|---|---|--:|--:|--:|--:|--:|--:|", flush=True)
                 for title in options.sets:
                     if sets[title]:
                         compare(title, sets[title], model, dtype, options, folder)

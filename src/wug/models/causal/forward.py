@@ -15,6 +15,8 @@ from wug.errors import ModelError
 from wug.models._hardware import REMEDY, halving
 from wug.models._ragged import Ints, Ragged
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
+from wug.models.causal.head import Head
+from wug.models.causal.output import Group, Questions, Whole, answer
 from wug.models.causal.tree import Batch, plan_plain, plan_trees
 from wug.models.causal.windows import Layout, Reach
 
@@ -22,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 WIDTH = 128
 """Places in a row. Longer sequences are asked the plain way: the trial at load is good for this width."""
-SLICE = {"cpu": 1 << 25, "cuda": 1 << 30}
-"""Logits normalised at a time: bounds the copies that normalising makes."""
+LOGITS = 1 << 23
+"""On a CPU, logits that a model computes at a time: more are returned to the system after every batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Ways:
     """Whether texts of different lengths may share a batch."""
     together: int | None = None
     """Longer texts, in tokens, are asked alone."""
+    head: Head | None = None
+    """The output layer in blocks; None where the model has to compute its logits itself."""
 
 
 class Engine:
@@ -63,11 +67,13 @@ class Engine:
         self.ways = ways
         self.device = model.device
         vocabulary = model.get_input_embeddings().num_embeddings
-        self.nodes = nodes or _affordable(self.device, vocabulary)
+        self.nodes = nodes or _affordable(self.device, vocabulary, whole=ways.head is None)
         self.chunk = _chunk(model)
+        self._output = ways.head or Whole(self.device, vocabulary)
         self._takes_cache = _takes(model, "use_cache")
-        self._later = None if word_starts is None else self._send(word_starts.later)
-        self._first = None if word_starts is None or word_starts.first is None else self._send(word_starts.first)
+        nothing = np.empty(0, dtype=np.int64)
+        self._later = None if word_starts is None else word_starts.later
+        self._first = nothing if word_starts is None or word_starts.first is None else np.sort(word_starts.first)
         self._opens = None if word_starts is None else word_starts.opens(vocabulary)
 
     def plan(self, sequences: Ragged) -> list[Batch]:
@@ -136,42 +142,32 @@ class Engine:
         return halving(partial(self._compute, batch), 0, len(batch.tokens), shrink=shrink, single=single)
 
     def _compute(self, batch: Batch, low: int, high: int) -> tuple[Any, Any, Any]:
-        import torch
+        """The answers of some rows; each place that is asked goes through the output layer once."""
+        here = _rows_between(batch.parents, batch, low, high)
+        parents = batch.parents[here]
+        leaves = parents[:0] if self._later is None else batch.leaves[_rows_between(batch.leaves, batch, low, high)]
+        places, which = np.unique(np.concatenate([parents, leaves]), return_inverse=True)
+        asked, last = which[: len(parents)], which[len(parents) :]
+        groups = []
+        if self._later is not None:
+            starts = np.flatnonzero(self._text_starts(batch)[here])
+            roots, root = np.unique(asked[starts], return_inverse=True)
+            groups = [Group(self._later, np.arange(len(places)))]
+            groups += [Group(self._first, roots)] if len(self._first) else []
+        order = np.argsort(asked, kind="stable")
+        questions = Questions(places - low * batch.width, asked[order], batch.targets[here][order], groups)
+        states = self._states(batch, low, high).flatten(0, 1)
+        values, joint = answer(self._output, states, questions, self._send)
+        values = values[self._send(np.argsort(order))]
+        if self._later is None:
+            return values, None, None
+        openings = joint[0][self._send(asked)]
+        if len(joint) > 1:
+            openings[self._send(starts)] = joint[1][self._send(root)]
+        return values, openings, joint[0][self._send(last)]
 
-        logits = self._logits(batch, low, high)
-        row_of, leaf_row = batch.parents // batch.width, batch.leaves // batch.width
-        text_start = None if self._later is None else self._text_starts(batch)
-        step = max(1, SLICE.get(self.device.type, SLICE["cpu"]) // (logits.shape[1] * logits.shape[2]))
-        parts: list[tuple[Any, Any, Any]] = []
-        for start in range(low, high, step):  # whole rows, so that their questions stand together
-            stop = min(start + step, high)
-            shares = torch.log_softmax(logits[start - low : stop - low].flatten(0, 1).float(), dim=-1)
-            first, last = np.searchsorted(row_of, [start, stop])
-            base = start * batch.width
-            parents, targets = self._send(np.stack([batch.parents[first:last] - base, batch.targets[first:last]]))
-            values = shares[parents, targets]
-            if text_start is None:
-                parts.append((values, None, None))
-                continue
-            opening = torch.logsumexp(shares[:, self._later], dim=-1)
-            asked = opening[parents]
-            texts = np.flatnonzero(text_start[first:last])
-            if len(texts):
-                asked[self._send(texts)] = self._text_openings(shares, batch.parents[first:last][texts] - base)
-            first, last = np.searchsorted(leaf_row, [start, stop])
-            parts.append((values, asked, opening[self._send(batch.leaves[first:last] - base)]))
-        return _joined(parts)
-
-    def _text_openings(self, shares: Any, roots: Ints) -> Any:
-        """The log-probability, at each of these nodes, of a token that may open a text."""
-        import torch
-
-        distinct, which = np.unique(roots, return_inverse=True)
-        parts = np.array_split(distinct, -(-len(distinct) // 256))  # each node's whole vocabulary is copied
-        found = [torch.logsumexp(shares[self._send(part)][:, self._first], dim=-1) for part in parts]
-        return torch.cat(found)[self._send(which)]
-
-    def _logits(self, batch: Batch, low: int, high: int) -> Any:
+    def _states(self, batch: Batch, low: int, high: int) -> Any:
+        """What the output reads, for all places of some rows: hidden states, or the model's own logits."""
         import torch
 
         rows = np.stack([batch.tokens[low:high], batch.depth[low:high], batch.end[low:high]])
@@ -192,11 +188,16 @@ class Engine:
     def _run(self, tokens: Any, **inputs: Any) -> Any:
         if self._takes_cache:
             inputs["use_cache"] = False
-        # The model applies its own head, since some scale or cap their logits there.
-        logits = self.model(input_ids=tokens, **inputs).logits
-        if logits.shape[:-1] != tokens.shape:
+        head = self.ways.head
+        if head is None:
+            states = self.model(input_ids=tokens, **inputs).logits
+        else:
+            with head.states() as caught:
+                self.model(input_ids=tokens, **inputs)
+            (states,) = caught
+        if states.shape[:-1] != tokens.shape:
             raise ModelError(f"{type(self.model).__name__} gives no distribution for each token of a text")
-        return logits
+        return states
 
     def _send(self, array: Ints) -> Any:
         import torch
@@ -216,7 +217,7 @@ class Engine:
     def _text_starts(self, batch: Batch) -> npt.NDArray[np.bool_]:
         """The questions for the first token of a text, where that has no leading space and a mark before it."""
         assert self._opens is not None
-        if self._first is None:
+        if not len(self._first):
             return np.zeros(len(batch.targets), dtype=bool)
         return text_starts(batch) & ~self._opens[batch.targets]
 
@@ -229,18 +230,23 @@ def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
     return values, openings, leaves
 
 
+def _rows_between(places: Ints, batch: Batch, low: int, high: int) -> slice:
+    """Which of the places, grouped by row, stand in the rows `low:high`."""
+    return slice(*np.searchsorted(places // batch.width, [low, high]))
+
+
 def _takes(model: Any, name: str) -> bool:
     """Whether a model's forward pass has a parameter of this name, or takes any."""
     known = inspect.signature(model.forward).parameters
     return name in known or any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
 
 
-def _affordable(device: Any, vocabulary: int) -> int:
-    """Places whose logits, with the copies that are made of them, take a moderate part of the memory."""
+def _affordable(device: Any, vocabulary: int, *, whole: bool) -> int:
+    """Places to compute at a time; fewer where all their logits are, with the copies that are made of them."""
     import torch
 
     if device.type != "cuda":
-        return 1024
+        return min(1024, max(WIDTH, LOGITS // vocabulary)) if whole else 1024
     free, _ = torch.cuda.mem_get_info(device)
     return int(min(65536, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3))))
 

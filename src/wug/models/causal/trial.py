@@ -16,6 +16,7 @@ import numpy as np
 from wug.errors import InputError, ModelError
 from wug.models.causal.boundary import WordStarts
 from wug.models.causal.forward import WIDTH, Engine, Floats, Ways
+from wug.models.causal.head import find_head
 from wug.models.causal.windows import layouts, recurrent_layers, turning_points
 
 FAILURES = (
@@ -46,6 +47,7 @@ def choose_engine(
             raise
         raise ModelError(f"{type(model).__name__} cannot be asked for log-probabilities ({_short(error)})") from error
     _require_causal(alone, probes[2], expected[2])
+    ways = _with_head(model, ways, probes, expected, word_starts)
 
     def tried(ways: Ways) -> Engine:
         return Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts)
@@ -64,6 +66,22 @@ def choose_engine(
     if wanted != "plain":
         ways = _with_trees(model, ways, tree_fault, wanted == "tree")
     return Engine(model, ways, nodes=nodes, word_starts=word_starts)
+
+
+def _with_head(
+    model: Any, ways: Ways, probes: list[list[int]], expected: list[Floats], word_starts: WordStarts | None
+) -> Ways:
+    """The same with the output layer in blocks, if the model's logits are those of its output layer, or follow."""
+    try:
+        found = replace(ways, head=find_head(model, probes[6]))
+    except FAILURES as error:
+        log.info("%s computes its logits itself: %s", type(model).__name__, _short(error))
+        return ways
+    engine = Engine(model, found, word_starts=word_starts)
+    wrong = _fault(lambda: [engine.logprobs([probe])[0] for probe in probes], expected, tolerance(model) / 10)
+    if wrong:
+        log.info("%s computes its logits itself: with the weights of its output layer, %s", type(model).__name__, wrong)
+    return ways if wrong else found
 
 
 def _with_trees(model: Any, ways: Ways, fault: Callable[[Ways], str], required: bool) -> Ways:

@@ -1,0 +1,175 @@
+"""The output layer of a causal model, applied to hidden states in blocks."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wug.errors import ModelError
+from wug.models.causal.output import Answers
+
+BLOCK = {"cpu": (256, 2048), "cuda": (1024, 1 << 18)}
+"""Places and words in a block: on a CPU 2 MB of logits, on a GPU as many as keep it busy."""
+ALIGNED = 64
+"""On a GPU the number of words is filled up to a multiple of it: matrices of odd widths are slow there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """What a model does with its logits before it gives them away: `cap * tanh(scale * x / cap)`."""
+
+    scale: float = 1.0
+    cap: float = math.inf
+    """No logit is farther from 0 (Gemma 2's soft cap)."""
+
+    def apply_(self, logits: Any) -> Any:
+        """The same logits, adjusted in place, in the number format that they have."""
+        if self.scale != 1.0:
+            logits.mul_(self.scale)
+        return logits if math.isinf(self.cap) else logits.div_(self.cap).tanh_().mul_(self.cap)
+
+    def of(self, values: Any) -> Any:
+        """The adjusted values, in a new tensor."""
+        return self.apply_(values.clone())
+
+
+class Head:
+    """The weights of an output layer, applied in blocks."""
+
+    def __init__(self, linear: Any, adjustment: Adjustment) -> None:
+        import torch
+
+        self._linear, self._adjustment = linear, adjustment
+        self._size = int(linear.weight.shape[0])
+        self._weight, self._bias = linear.weight.detach(), linear.bias
+        self._places, self._words = BLOCK.get(linear.weight.device.type, BLOCK["cpu"])
+        self._threads = torch.get_num_threads() if linear.weight.device.type == "cpu" else 1
+        self._workers = _workers(self._threads) if self._threads > 1 else None
+        missing = -self._size % ALIGNED
+        if missing and linear.weight.device.type == "cuda":
+            self._weight = torch.nn.functional.pad(self._weight, (0, 0, 0, missing))
+            self._bias = None if self._bias is None else torch.nn.functional.pad(self._bias, (0, missing))
+        self._words = min(self._words, len(self._weight))
+        self._rooms = threading.local()
+
+    @contextmanager
+    def states(self) -> Iterator[list[Any]]:
+        """A list into which the model puts what it hands to its output layer, which then computes a single place."""
+        caught: list[Any] = []
+
+        def catch(_: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+            caught.append(inputs[0])
+            return (inputs[0][:1, :1], *inputs[1:])
+
+        handle = self._linear.register_forward_pre_hook(catch)
+        try:
+            yield caught
+        finally:
+            handle.remove()
+
+    def blocks(self, states: Any) -> Iterator[tuple[int, Any]]:
+        """The logits of all words, some words at a time, in memory that is kept."""
+        import torch
+
+        for low in range(0, self._size, self._words):
+            weight = self._weight[low : low + self._words].t()
+            logits = self._reused((len(states), weight.shape[1]))
+            if self._bias is None:
+                torch.mm(states, weight, out=logits)
+            else:
+                torch.addmm(self._bias[low : low + self._words], states, weight, out=logits)
+            yield low, self._adjustment.apply_(logits[:, : self._size - low]).float()
+
+    def _reused(self, shape: tuple[int, int]) -> Any:
+        """Memory for a block: in each thread the same again, unless it is too small."""
+        size = shape[0] * shape[1]
+        if getattr(self._rooms, "size", 0) < size:
+            self._rooms.memory, self._rooms.size = None, 0  # before the new one is asked for
+            self._rooms.memory, self._rooms.size = self._weight.new_empty(size), size
+        return self._rooms.memory[:size].view(shape)
+
+    def step(self, places: int) -> int:
+        """An equal share for each thread, no more than a block."""
+        return max(1, min(self._places, -(-places // self._threads)))
+
+    def each(self, read: Callable[[int], Answers], lows: Iterable[int]) -> list[Answers]:
+        """Side by side in threads: to share out every small operation would be to wait for the slowest each time."""
+        import torch
+
+        def apart(low: int) -> Answers:
+            with torch.inference_mode():
+                return read(low)
+
+        return [read(low) for low in lows] if self._workers is None else list(self._workers.map(apart, lows))
+
+
+def _workers(count: int) -> ThreadPoolExecutor:
+    """Threads in each of which torch computes by itself."""
+    import torch
+
+    all_here = threading.Barrier(count)
+
+    def alone(_: int) -> None:
+        all_here.wait()
+        torch.set_num_threads(1)
+
+    pool = ThreadPoolExecutor(count, thread_name_prefix="wug-head")
+    list(pool.map(alone, range(count)))
+    torch.set_num_threads(count)  # threads that begin later, and this one, are as they were
+    return pool
+
+
+def find_head(model: Any, tokens: Sequence[int]) -> Head:
+    """The output layer of a model, with what the model does to its logits; a ModelError where that is not simple.
+
+    What it does is seen by handing it known logits in place of those that it computes for the text `tokens`.
+    """
+    import torch
+
+    linear = model.get_output_embeddings()
+    if type(linear) is not torch.nn.Linear or "forward" in vars(linear):
+        raise ModelError("its output layer is no plain matrix")
+    size = linear.out_features
+    far, near, unit = (
+        float(_adjusted(model, linear, tokens, torch.full((size,), value, dtype=torch.float64))[0])
+        for value in (1e4, 1e3, 1.0)
+    )
+    if math.isclose(far, 10 * near, rel_tol=1e-5):
+        adjustment = Adjustment(scale=_round(unit))
+    elif 0 < unit < far:
+        adjustment = Adjustment(_round(math.atanh(unit / far) * far), far)
+    else:
+        raise ModelError("it changes its logits in a way of its own")
+    draw = np.random.default_rng(1971)
+    known = torch.from_numpy(draw.choice([-1.0, 1.0], size) * 10 ** draw.uniform(-3, 3, size))
+    if not torch.allclose(_adjusted(model, linear, tokens, known), adjustment.of(known), rtol=1e-5, atol=1e-7):
+        raise ModelError("it changes its logits in a way of its own")
+    return Head(linear, adjustment)
+
+
+def _adjusted(model: Any, linear: Any, tokens: Sequence[int], logits: Any) -> Any:
+    """What the model makes of known logits."""
+    import torch
+
+    def replaced(_: Any, __: Any, computed: Any) -> Any:
+        return logits.to(computed.device).expand(computed.shape).clone()  # models may write into it
+
+    handle = linear.register_forward_hook(replaced)
+    try:
+        with torch.inference_mode():
+            found = model(input_ids=torch.tensor([list(tokens)], device=model.device)).logits
+    finally:
+        handle.remove()
+    return found[0, 0].double().cpu()
+
+
+def _round(scale: float) -> float:
+    """A scale without the rounding of its measurement where that is plainly 1."""
+    return 1.0 if abs(scale - 1) < 1e-5 else scale
