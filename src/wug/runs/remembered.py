@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from wug.runs.cache import Cache
+from wug.runs.deferred import Deferred
 from wug.types import Answer, Generator, Request, Scored, Scorer
 
 SCORING = 2
@@ -53,8 +54,9 @@ class Remembered(Generic[Question, Reply]):
         progress: Progress,
         given: Mapping[str, str] | None,
     ) -> None:
-        self.id, self.options, self.chunk = model.id, model.options, model.chunk
+        self.id, self.options = model.id, model.options
         self.ordered: bool = getattr(model, "ordered", False)
+        self._model = model
         self._ask: Callable[[Sequence[Question]], list[Reply]] = ask
         self._codec: Codec[Question, Reply] = codec
         self._cache, self._progress = cache, progress
@@ -63,10 +65,27 @@ class Remembered(Generic[Question, Reply]):
         self.asked = 0
         """Questions put to the model, rather than found in the cache."""
 
+    @property
+    def chunk(self) -> int:
+        """How many questions the model likes at a time."""
+        return self._model.chunk
+
+    @property
+    def failed(self) -> bool:
+        """Whether the model could not be loaded when it was needed."""
+        return isinstance(self._model, Deferred) and self._model.failed
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Load a model that is not loaded yet, if it has to answer any of these questions."""
+        if isinstance(self._model, Deferred) and (self.ordered or self._recall(self._new(questions))):
+            self._model.loaded()
+
     def replies(self, questions: Sequence[Question]) -> list[Reply]:
         """One reply for each question, in order."""
-        wanted = sorted({q for q in questions if q not in self._memory}, key=self._codec.key)
+        wanted = self._new(questions)
         missing = self._recall(wanted)
+        if missing and isinstance(self._model, Deferred):
+            self._model.loaded()  # which then says how large a chunk it likes
         done = len(wanted) - len(missing)
         self._progress(done, len(wanted))
         for first in range(0, len(missing), self.chunk):
@@ -80,6 +99,10 @@ class Remembered(Generic[Question, Reply]):
             done += len(some)
             self._progress(done, len(wanted))
         return [self._memory[question] for question in questions]
+
+    def _new(self, questions: Sequence[Question]) -> list[Question]:
+        """The questions without a reply as yet, each once, sorted."""
+        return sorted({q for q in questions if q not in self._memory}, key=self._codec.key)
 
     def _recall(self, wanted: list[Question]) -> list[Question]:
         """Take what the cache has; what it has not comes back."""
