@@ -116,7 +116,7 @@ def record(
     whole = model if isinstance(model, Opened) else Opened(model)
     asker = ask_through(whole, cache, tell)
     tasks = _tasks(suites, asker)
-    _prepare(tasks, asker)  # a model that cannot be loaded leaves no run behind
+    asker.model.prepare(_questions(tasks))  # a model that cannot be loaded leaves no run behind
     results: list[Result] = []
     try:
         if store is None:
@@ -148,22 +148,14 @@ def _tasks(suites: Sequence[Suite], asker: Asker) -> list[Task]:
     return tasks
 
 
-def _prepare(tasks: Sequence[Task], asker: Asker) -> None:
-    model: Any = asker.model
-    model.prepare(_questions(tasks))
-
-
 def _questions(tasks: Sequence[Task]) -> list[Any]:
     """What the suites ask up front."""
     return list(chain.from_iterable(task.questions for task in tasks))
 
 
 def _ask(tasks: Sequence[Task], asker: Asker, method: stats.Method) -> Iterator[Result]:
-    questions = _questions(tasks)
-    if isinstance(asker.model, RememberedGenerator):
-        asker.model.generate(questions)
-    elif not asker.model.ordered:
-        asker.model.score(questions)
+    if not asker.model.ordered:
+        asker.model.obtain(_questions(tasks))
     for task in tasks:
         yield _judge(task, asker, method)
 

@@ -15,7 +15,7 @@ from wug.errors import InputError, ModelError, UnknownName, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
 from wug.models import Identity, ModelSpec, parse
 from wug.options import names, refuse_unknown
-from wug.runs.deferred import defer
+from wug.runs.deferred import DeferredGenerator, defer
 from wug.types import Problem, Suite
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
@@ -57,6 +57,8 @@ class Opened:
     @property
     def can(self) -> Literal["scorer", "generator"]:
         """What kind of question it answers."""
+        if isinstance(self.model, DeferredGenerator):  # any other name would load it
+            return "generator"
         return "scorer" if callable(getattr(self.model, "score", None)) else "generator"
 
     def __getattr__(self, name: str) -> Any:
