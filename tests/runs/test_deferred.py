@@ -21,7 +21,7 @@ from wug.models import Identity, ModelSpec
 from wug.models._fingerprint import fingerprint
 from wug.runs.cache import Cache
 from wug.runs.deferred import DeferredGenerator, DeferredScorer, defer
-from wug.runs.evaluate import record
+from wug.runs.evaluate import ask_through, record
 from wug.runs.opening import Opened, builtin_models, model_spec, open_model, open_suites
 from wug.runs.remembered import RememberedScorer
 from wug.runs.store import Store
@@ -212,6 +212,13 @@ def test_the_model_is_asked_in_chunks_of_its_own_size(tmp_path: Path) -> None:
     model = Lengths()
     record([open_suites("wug_agreement_pp")[0].sample(3)], deferred(model), command="wug run")
     assert set(model.asked[:-1]) == {5}
+
+
+def test_how_much_a_model_likes_at_a_time_is_its_own_to_say() -> None:
+    opened = deferred(Lengths())
+    assert ask_through(opened).model.chunk > 5  # the cache takes more
+    assert opened.chunk == 5  # as copies on a cluster say, which are to be asked like the model here
+    assert ask_through(opened).model.chunk == 5
 
 
 class TwoRounds:

@@ -9,9 +9,6 @@ from wug.errors import ModelError
 from wug.models import Identity
 from wug.types import Answer, Request, Scored
 
-CHUNK = 1024
-"""Questions at a time, as long as nobody knows how many the model likes."""
-
 
 class Deferred:
     """A model that is loaded when it is needed, and must then be what it was identified as."""
@@ -28,9 +25,14 @@ class Deferred:
         """Whether it could not be loaded, or was another model then."""
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether it was needed."""
+        return self._model is not None
+
+    @property
     def chunk(self) -> int:
-        """How many questions it likes at a time, once that is known."""
-        chunk: int = CHUNK if self._model is None else self._model.chunk
+        """How many questions it likes at a time; the files do not tell."""
+        chunk: int = self.loaded().chunk
         return chunk
 
     def loaded(self) -> Any:

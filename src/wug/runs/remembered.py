@@ -20,6 +20,8 @@ from wug.types import Answer, Generator, Request, Scored, Scorer
 
 SCORING = 2
 """The version of the code that makes answers: raise it whenever an answer of any backend could change."""
+CHUNK = 1024
+"""Questions at a time, as long as only the cache is asked."""
 
 Question = TypeVar("Question", Request, str)
 Reply = TypeVar("Reply", Scored, Answer)
@@ -70,8 +72,9 @@ class Remembered(Generic[Question, Reply]):
 
     @property
     def chunk(self) -> int:
-        """How many questions the model likes at a time."""
-        return self._model.chunk
+        """How many questions it likes at a time; those that the cache answers need no model to say so."""
+        known = not isinstance(self._model, Deferred) or self._model.is_loaded
+        return self._model.chunk if known else CHUNK
 
     @property
     def failed(self) -> bool:
@@ -88,12 +91,11 @@ class Remembered(Generic[Question, Reply]):
         keys = list(map(self._codec.key, questions))
         wanted = self._new(keys, questions)
         missing = self._recall(wanted)
-        if missing and isinstance(self._model, Deferred):
-            self._model.loaded()  # which then says how large a chunk it likes
         done = len(wanted) - len(missing)
         self._progress(done, len(wanted))
-        for first in range(0, len(missing), self.chunk):
-            some = missing[first : first + self.chunk]
+        size = self._model.chunk if missing else CHUNK
+        for first in range(0, len(missing), size):
+            some = missing[first : first + size]
             found = self._ask([wanted[key] for key in some])
             packed = dict(zip(some, map(self._codec.pack, found), strict=True))
             if self._cache is not None:
@@ -119,7 +121,7 @@ class Remembered(Generic[Question, Reply]):
         if self._cache is None:
             return keys
         digests = list(map(self._digest, keys))
-        found = self._cache.read(digests)
+        found = self._cache.read(sorted(digests))  # in the order of the file, so that each page of it is read once
         missing = []
         for key, digest in zip(keys, digests, strict=True):
             data = found.get(digest)
