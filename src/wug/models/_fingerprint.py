@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Iterator
+import re
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from wug.errors import ModelError
+from wug.files import user_path
+from wug.models._spec import ModelSpec
 
 IGNORED = ("README", "LICENSE", "optimizer", "scheduler", "training_args", "rng_state", "trainer_state", ".")
 """Files of a model folder whose content changes no answer begin like this."""
@@ -16,12 +24,58 @@ ASIDE = (".", "training", "epochs", "checkpoint", "__pycache__")
 """Folders in it that hold no part of the model begin like this: what training keeps, and other models."""
 MOST = 10_000
 """Files of a folder that are read: a model has a hundred, and whoever names / means something else."""
+SETTLED = 2.0
+"""Seconds after which a file that is written to again has another time: some file systems count in twos."""
+COMMIT = re.compile(r"[0-9a-f]{40}")
+"""A revision of the hub that stays what it is."""
+
+Seen: TypeAlias = tuple[tuple[Path, tuple[int, int, int]], ...]
+"""Files with what tells whether they changed: which file each is, how long, and when it was last written to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A Hugging Face model whose files are here."""
+
+    path: Path
+    name: str
+    """Name and fingerprint, as the model is known by when it is loaded."""
+
+    def settings(self, file: str) -> Mapping[str, Any]:
+        """What a JSON file in it says; nothing where there is none, or a damaged one, of which loading tells."""
+        return _fields(self.path / file)
+
+
+def folder_of(spec: ModelSpec, options: Mapping[str, Any]) -> Folder | None:
+    """The files of a model that is what they and the options of its backend say; None where only loading tells.
+
+    That is so where the hub decides which files they are, and where number formats depend on what is in them.
+    """
+    if options["dtype"] == "auto" or options["trust_remote_code"]:
+        return None
+    path, fixed = user_path(spec.name), spec.revision is not None and COMMIT.fullmatch(spec.revision)
+    found = path if path.is_dir() and spec.revision is None else _snapshot(spec) if fixed else None
+    if found is None or not (config := _fields(found / "config.json")) or "quantization_config" in config:
+        return None
+    if found is path:
+        return Folder(path, f"{path.resolve().name}@{fingerprint(path)}")
+    return Folder(found, f"{spec.name}@{spec.revision:.12}")
 
 
 def fingerprint(folder: Path) -> str:
     """Twelve hexadecimal digits of everything in a folder, at any depth, that can change an answer."""
+    seen = tuple(_seen((folder,)).items())
+    latest = max((written for _, (_, _, written) in seen), default=0)
+    # What was written just now could be written again at what is the same time to the file system.
+    settled = time.time_ns() - latest > SETTLED * 1e9
+    return _digested(folder, seen) if settled else _digested.__wrapped__(folder, seen)
+
+
+@lru_cache(maxsize=8)
+def _digested(folder: Path, seen: Seen) -> str:
+    """The fingerprint of a folder with these files: one that did not change is read once, however large it is."""
     digest = hashlib.sha256()
-    for path in files_within(folder):
+    for path, _ in seen:
         name = path.relative_to(folder).as_posix()
         digest.update(os.fsencode(name) + b"\0" + bytes.fromhex(content(path)))
     return digest.hexdigest()[:12]
@@ -86,3 +140,25 @@ def _seen(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
             continue
         found[file] = (known.st_ino, known.st_size, known.st_mtime_ns)
     return found
+
+
+def _snapshot(spec: ModelSpec) -> Path | None:
+    """The folder in which the hub's programs keep a model as it was at a commit."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+    except ImportError:
+        return None
+    try:
+        config = try_to_load_from_cache(spec.name, "config.json", revision=spec.revision)
+    except HFValidationError:  # no name that the hub could have
+        return None
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def _fields(path: Path) -> Mapping[str, Any]:
+    try:
+        found: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

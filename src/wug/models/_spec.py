@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from wug.errors import InputError, UnknownName
@@ -32,6 +32,19 @@ class ModelSpec:
         """The options as they were given, once they are known to be ones of the backend."""
         self.read(known)
         return self.options
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a model is, told from its files: a backend that can tell offers `identify(spec)`.
+
+    It must be what the model says of itself once it is loaded. Where only loading tells, there is none.
+    """
+
+    id: str
+    options: Mapping[str, str]
+    """Every option that changes an answer, for the signature and the cache key."""
+    answers: Literal["scores", "text"]
 
 
 def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None) -> ModelSpec:

@@ -116,6 +116,7 @@ def record(
     whole = model if isinstance(model, Opened) else Opened(model)
     asker = ask_through(whole, cache, tell)
     tasks = _tasks(suites, asker)
+    asker.model.prepare(_questions(tasks))  # a model that cannot be loaded leaves no run behind
     results: list[Result] = []
     try:
         if store is None:
@@ -147,12 +148,14 @@ def _tasks(suites: Sequence[Suite], asker: Asker) -> list[Task]:
     return tasks
 
 
+def _questions(tasks: Sequence[Task]) -> list[Any]:
+    """What the suites ask up front."""
+    return list(chain.from_iterable(task.questions for task in tasks))
+
+
 def _ask(tasks: Sequence[Task], asker: Asker, method: stats.Method) -> Iterator[Result]:
-    questions: list[Any] = list(chain.from_iterable(task.questions for task in tasks))
-    if isinstance(asker.model, RememberedGenerator):
-        asker.model.generate(questions)
-    elif not asker.model.ordered:
-        asker.model.score(questions)
+    if not asker.model.ordered:
+        asker.model.obtain(_questions(tasks))
     for task in tasks:
         yield _judge(task, asker, method)
 
@@ -165,6 +168,8 @@ def _judge(task: Task, asker: Asker, method: stats.Method) -> Result:
     try:
         rows.extend(task.suite.run(model))
     except WugError as error:
+        if asker.model.failed:  # no suite will fare better
+            raise
         rows.append(Notice(f"failed: {error}"))
         status = "failed"
     rows.extend(model.notices())

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from wug import data, registry
 from wug.errors import InputError, ModelError, UnknownName, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
-from wug.models import ModelSpec, parse
+from wug.models import Identity, ModelSpec, parse
 from wug.options import names, refuse_unknown
+from wug.runs.deferred import DeferredGenerator, defer
 from wug.types import Problem, Suite
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
@@ -33,6 +34,9 @@ ARCHITECTURES = {
 
 BUILTIN_MODELS = {"syntaxgym": "wug-causal", "pairs": "wug-causal", "pcfgset": "wug-pcfg", "cogs": "wug-cogs"}
 """Who is asked where the user names no model, by the family of the suite."""
+
+Identify: TypeAlias = Callable[[ModelSpec], Identity | None]
+"""What a backend may offer: what a model is, told from its files, or None where only loading tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class Opened:
     @property
     def can(self) -> Literal["scorer", "generator"]:
         """What kind of question it answers."""
+        if isinstance(self.model, DeferredGenerator):  # any other name would load it
+            return "generator"
         return "scorer" if callable(getattr(self.model, "score", None)) else "generator"
 
     def __getattr__(self, name: str) -> Any:
@@ -154,11 +160,13 @@ def check_file(path: Path, kind: str | None = None) -> list[Problem]:
 
 
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> Opened:
-    """The model that a user names, loaded."""
+    """The model that a user names: loaded, or known by its files and loaded when it is first asked."""
     spec = model_spec(named, options) if isinstance(named, str) else named
     backend = registry.find("models", spec.kind)
     spec.read(backend.OPTIONS)
-    return Opened(backend.load(spec), spec)
+    identify: Identify | None = vars(backend).get("identify")
+    identity = None if identify is None else identify(spec)
+    return Opened(backend.load(spec) if identity is None else defer(identity, lambda: backend.load(spec)), spec)
 
 
 def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec:

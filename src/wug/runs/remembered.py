@@ -10,15 +10,18 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from wug.runs.cache import Cache
+from wug.runs.deferred import Deferred
 from wug.types import Answer, Generator, Request, Scored, Scorer
 
 SCORING = 2
 """The version of the code that makes answers: raise it whenever an answer of any backend could change."""
+CHUNK = 1024
+"""Questions at a time, as long as only the cache is asked."""
 
 Question = TypeVar("Question", Request, str)
 Reply = TypeVar("Reply", Scored, Answer)
@@ -53,52 +56,84 @@ class Remembered(Generic[Question, Reply]):
         progress: Progress,
         given: Mapping[str, str] | None,
     ) -> None:
-        self.id, self.options, self.chunk = model.id, model.options, model.chunk
+        self.id, self.options = model.id, model.options
         self.ordered: bool = getattr(model, "ordered", False)
+        self._model = model
         self._ask: Callable[[Sequence[Question]], list[Reply]] = ask
         self._codec: Codec[Question, Reply] = codec
         self._cache, self._progress = cache, progress
-        self._identity = identity(codec.verb, model.id, model.options, given or {}).encode()
-        self._memory: dict[Question, Reply] = {}
+        self._start = hashlib.blake2b(
+            identity(codec.verb, model.id, model.options, given or {}).encode(), digest_size=16
+        )
+        self._memory: dict[bytes, bytes] = {}
+        """Replies as the cache has them: a reply that nobody looks at takes a quarter of the room."""
         self.asked = 0
         """Questions put to the model, rather than found in the cache."""
 
-    def replies(self, questions: Sequence[Question]) -> list[Reply]:
-        """One reply for each question, in order."""
-        wanted = sorted({q for q in questions if q not in self._memory}, key=self._codec.key)
+    @property
+    def chunk(self) -> int:
+        """How many questions it likes at a time; those that the cache answers need no model to say so."""
+        known = not isinstance(self._model, Deferred) or self._model.is_loaded
+        return self._model.chunk if known else CHUNK
+
+    @property
+    def failed(self) -> bool:
+        """Whether the model could not be loaded when it was needed."""
+        return isinstance(self._model, Deferred) and self._model.failed
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Load a model that is not loaded yet, if it has to answer any of these questions."""
+        if isinstance(self._model, Deferred) and self._recall(self._new(map(self._codec.key, questions), questions)):
+            self._model.loaded()
+
+    def obtain(self, questions: Sequence[Question]) -> list[bytes]:
+        """Have a reply to each question, from the cache or from the model; the keys of the questions come back."""
+        keys = list(map(self._codec.key, questions))
+        wanted = self._new(keys, questions)
         missing = self._recall(wanted)
         done = len(wanted) - len(missing)
         self._progress(done, len(wanted))
-        for first in range(0, len(missing), self.chunk):
-            some = missing[first : first + self.chunk]
-            found = self._ask(some)
+        size = self._model.chunk if missing else CHUNK
+        for first in range(0, len(missing), size):
+            some = missing[first : first + size]
+            found = self._ask([wanted[key] for key in some])
+            packed = dict(zip(some, map(self._codec.pack, found), strict=True))
             if self._cache is not None:
-                packed = [(self._key(q), self._codec.pack(a)) for q, a in zip(some, found, strict=True)]
-                self._cache.write(packed)
-            self._memory.update(zip(some, found, strict=True))
+                self._cache.write([(self._digest(key), data) for key, data in packed.items()])
+            self._memory.update(packed)
             self.asked += len(some)
             done += len(some)
             self._progress(done, len(wanted))
-        return [self._memory[question] for question in questions]
+        return keys
 
-    def _recall(self, wanted: list[Question]) -> list[Question]:
-        """Take what the cache has; what it has not comes back."""
+    def replies(self, questions: Sequence[Question]) -> list[Reply]:
+        """One reply for each question, in order."""
+        keys = self.obtain(questions)
+        return list(map(self._codec.unpack, questions, map(self._memory.__getitem__, keys)))
+
+    def _new(self, keys: Iterable[bytes], questions: Sequence[Question]) -> dict[bytes, Question]:
+        """The questions without a reply as yet, each once."""
+        return {key: question for key, question in zip(keys, questions, strict=True) if key not in self._memory}
+
+    def _recall(self, wanted: Iterable[bytes]) -> list[bytes]:
+        """Take what the cache has; what it has not comes back, in order."""
+        keys = sorted(wanted)
         if self._cache is None:
-            return wanted
-        keys = {question: self._key(question) for question in wanted}
-        found = self._cache.read(list(keys.values()))
+            return keys
+        digests = list(map(self._digest, keys))
+        found = self._cache.read(sorted(digests))  # in the order of the file, so that each page of it is read once
         missing = []
-        for question, key in keys.items():
-            data = found.get(key)
+        for key, digest in zip(keys, digests, strict=True):
+            data = found.get(digest)
             if data is None:
-                missing.append(question)
+                missing.append(key)
             else:
-                self._memory[question] = self._codec.unpack(question, data)
+                self._memory[key] = data
         return missing
 
-    def _key(self, question: Question) -> bytes:
-        digest = hashlib.blake2b(self._identity, digest_size=16)
-        digest.update(self._codec.key(question))
+    def _digest(self, key: bytes) -> bytes:
+        digest = self._start.copy()
+        digest.update(key)
         return digest.digest()
 
 
@@ -170,17 +205,14 @@ def _pack_scored(answer: Scored) -> bytes:
 def _unpack_scored(request: Request, data: bytes) -> Scored:
     (n,) = struct.unpack_from("<I", data)
     columns = struct.unpack_from(f"<{n}i{n}i{n}d", data, 4)
-    logprobs = tuple(None if math.isnan(p) else p for p in columns[2 * n :])
-    rest = data[4 + 16 * n :]
-    pieces, notices = json.loads(rest) if rest else (None, ())
-    return Scored(
-        request.text,
-        columns[:n],
-        columns[n : 2 * n],
-        logprobs,
-        None if pieces is None else tuple(pieces),
-        tuple(notices),
-    )
+    logprobs: tuple[float | None, ...] = columns[2 * n :]
+    if math.isnan(sum(columns[2 * n :])):  # one of them is, or infinities of both signs are there
+        logprobs = tuple(None if math.isnan(p) else p for p in columns[2 * n :])
+    if len(data) == 4 + 16 * n:
+        return Scored(request.text, columns[:n], columns[n : 2 * n], logprobs)
+    pieces, notices = json.loads(data[4 + 16 * n :])
+    pieces = None if pieces is None else tuple(pieces)
+    return Scored(request.text, columns[:n], columns[n : 2 * n], logprobs, pieces, tuple(notices))
 
 
 _ANSWER: Codec[str, Answer] = Codec("generate", _text_bytes, _pack_answer, _unpack_answer)

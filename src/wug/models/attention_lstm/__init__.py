@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
@@ -15,10 +16,10 @@ from wug.models._asking import Written
 from wug.models._fingerprint import unchanged
 from wug.models._hardware import halving, pick_device
 from wug.models._options import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH
-from wug.models._spec import ModelSpec
-from wug.models._words import Vocabulary
+from wug.models._spec import Identity, ModelSpec
+from wug.models._words import Vocabulary, read_words
 from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, source_numbers
-from wug.models.lstm.folder import WEIGHTS, fingerprint
+from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint
 from wug.types import Answer
 
 ANSWERS = "text"
@@ -43,11 +44,7 @@ class AttentionLSTMModel:
         on_gpu = model.output.bias.device.type == "cuda"
         self._tokens = options["batch"] or (1 << 18 if on_gpu else 1 << 14)
         self.id = name
-        self.options: Mapping[str, str] = {
-            "dtype": str(model.output.bias.dtype).removeprefix("torch."),
-            "beams": "1",
-            "max_length": str(self._bound or "auto"),
-        }
+        self.options: Mapping[str, str] = _signed(options, str(model.output.bias.dtype).removeprefix("torch."))
         self.chunk = 16384 if on_gpu else 512
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
@@ -82,6 +79,16 @@ class AttentionLSTMModel:
         return [*chain.from_iterable(parts)]
 
 
+def identify(spec: ModelSpec) -> Identity | None:
+    """What the model will be, told from its files; None where only loading tells."""
+    options = spec.read(OPTIONS)
+    folder = user_path(spec.name)
+    if not all((folder / name).is_file() for name in (CONFIG, WEIGHTS, VOCABULARY)):
+        return None
+    words, _ = read_words(folder / VOCABULARY)
+    return Identity(_name(folder, words), _signed(options, options["dtype"]), "text")
+
+
 def load(spec: ModelSpec) -> AttentionLSTMModel:
     """The model in the folder that `spec` names, checked and ready."""
     options = spec.read(OPTIONS)
@@ -95,13 +102,13 @@ def load(spec: ModelSpec) -> AttentionLSTMModel:
         raise MissingExtra("an attention_lstm model", "hf") from None
     with unchanged(folder):
         model, vocabulary = load_attention_lstm(folder)
-        identity = fingerprint(folder / WEIGHTS, vocabulary.names)
+        name = _name(folder, vocabulary.names)
     device = pick_device(options["device"])
     try:
         model = model.to(device=torch.device(device), dtype=getattr(torch, dtype))
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {str(error).split(chr(10))[0]}") from error
-    return AttentionLSTMModel(f"attention_lstm/{folder.resolve().name}@{identity}", model, vocabulary, options)
+    return AttentionLSTMModel(name, model, vocabulary, options)
 
 
 def write_greedily(model: Any, vocabulary: Vocabulary, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
@@ -135,6 +142,15 @@ def write_greedily(model: Any, vocabulary: Vocabulary, rows: Sequence[Sequence[i
                 if len(going) < len(alive):
                     alive, words, memory, state = alive[going], words[going], memory.of(going), state.of(going)
     return [_until(row, vocabulary.end) for row in found.tolist()]
+
+
+def _name(folder: Path, words: Sequence[str]) -> str:
+    return f"attention_lstm/{folder.resolve().name}@{fingerprint(folder / WEIGHTS, words)}"
+
+
+def _signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
+    """The options that change an answer."""
+    return {"dtype": dtype, "beams": "1", "max_length": str(options["max_length"] or "auto")}
 
 
 def _until(row: list[int], end: int | None) -> Written:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -11,9 +11,10 @@ import numpy as np
 
 from wug.errors import ModelError
 from wug.models import _weights
+from wug.models._fingerprint import Folder, folder_of
 from wug.models._options import DEVICE, DTYPE, NODES, TRUST
 from wug.models._ragged import Ragged
-from wug.models._spec import ModelSpec
+from wug.models._spec import Identity, ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.models.causal.boundary import word_starts
 from wug.models.causal.forward import Asked, Engine
@@ -40,6 +41,8 @@ OPTIONS = (
 
 PIECE = {"cpu": 4096, "cuda": 16384}
 """Requests tokenised and planned at a time: more where a batch holds more."""
+GENERIC = ("TokenizersBackend", "PreTrainedTokenizerFast")
+"""Classes of tokenizers that take everything from their files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,7 @@ class CausalModel:
             else word_starts(loaded.tokenizer, spec, published=boundary == "published", marked=self._bos is not None),
         )
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
-        self.options = {
-            "dtype": str(loaded.model.dtype).removeprefix("torch."),
-            "bos": "no" if self._bos is None else options["bos"].replace("auto", "yes"),
-            **({"boundary": boundary} if boundary != "no" else {}),
-        }
+        self.options = _signed(options, str(loaded.model.dtype).removeprefix("torch."), marked=self._bos is not None)
         # What comes after a span matters where the end of a word is asked for, or the length of the whole text.
         self._cuts = boundary == "no" and self._engine.ways.together is None
         self.chunk = self._engine.chunk
@@ -140,6 +139,16 @@ class CausalModel:
             first += size
 
 
+def identify(spec: ModelSpec) -> Identity | None:
+    """What the model will be, told from its files; None where only loading tells."""
+    options = spec.read(OPTIONS)
+    folder = folder_of(spec, options)
+    marked = None if folder is None else _is_marked(folder, options["bos"])
+    if folder is None or marked is None:
+        return None
+    return Identity(f"causal/{folder.name}", _signed(options, options["dtype"], marked=marked), "scores")
+
+
 def load(spec: ModelSpec) -> CausalModel:
     """The model that `spec` names, checked and ready."""
     options = spec.read(OPTIONS)
@@ -165,3 +174,24 @@ def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
     if index is None or (index == tokenizer.unk_token_id and policy != tokenizer.unk_token):
         raise ModelError(f"{spec}: bos={policy}: the tokenizer has no such token")
     return index
+
+
+def _signed(options: Mapping[str, Any], dtype: str, *, marked: bool) -> dict[str, str]:
+    """The options that change an answer, where texts begin with a start mark and where they do not."""
+    return {
+        "dtype": dtype,
+        "bos": options["bos"].replace("auto", "yes") if marked else "no",
+        **({"boundary": options["boundary"]} if options["boundary"] != "no" else {}),
+    }
+
+
+def _is_marked(folder: Folder, policy: str) -> bool | None:
+    """Whether texts will begin with a start mark; None where only the tokenizer tells."""
+    if policy != "auto":
+        return policy != "no"
+    settings = folder.settings("tokenizer_config.json")
+    if settings.get("bos_token") is not None:
+        return True
+    # Classes of one model may have a start mark by themselves; these have none but what the files say.
+    generic = settings.get("tokenizer_class") in GENERIC
+    return False if generic and "bos_token" not in folder.settings("special_tokens_map.json") else None

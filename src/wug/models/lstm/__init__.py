@@ -16,7 +16,7 @@ from wug.models._fingerprint import unchanged
 from wug.models._hardware import pick_device, ran_out
 from wug.models._options import DEVICE, DTYPE, EOS, FLOATS
 from wug.models._ragged import Ints, Ragged
-from wug.models._spec import ModelSpec
+from wug.models._spec import Identity, ModelSpec
 from wug.models._words import (
     SPLITTINGS,
     UNKNOWN,
@@ -27,7 +27,7 @@ from wug.models._words import (
     read_words,
     worded,
 )  # fmt: skip
-from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_shape, require_fit
+from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, Shape, fingerprint, read_shape, require_fit
 from wug.models.lstm.network import Floats, Network
 from wug.models.lstm.walk import Passage, walk_list, walk_tree
 from wug.models.lstm.weights import Weights, load_weights
@@ -83,13 +83,7 @@ class WordLSTM:
     ) -> None:
         self._spec, self._network, self._vocabulary, self._settings = spec, network, vocabulary, settings
         self.id = name
-        self.options: Mapping[str, str] = {
-            "dtype": settings.dtype,
-            "state": settings.state,
-            "eos": "yes" if settings.eos else "no",
-            **({"lowercase": "yes"} if vocabulary.lowercase else {}),
-            **({"words": vocabulary.words} if vocabulary.words != "spaces" else {}),
-        }
+        self.options: Mapping[str, str] = _signed(settings, vocabulary)
         self.ordered = settings.state != "fresh"
         self.chunk = WHOLE_LIST if self.ordered else _chunk(network)
 
@@ -158,11 +152,24 @@ class WordLSTM:
         return self._vocabulary.index[END]
 
 
+def identify(spec: ModelSpec) -> Identity | None:
+    """What the model will be, told from its files; None where only loading tells, or where no answer can be kept."""
+    options = spec.read(OPTIONS)
+    path, settings = _path(spec), Settings(options["state"], options["eos"], options["dtype"])
+    listed = _listed(path, options)
+    needed = [path / CONFIG, path / WEIGHTS, listed] if path.is_dir() else [path, listed]
+    if settings.state != "fresh" or not all(file.is_file() for file in needed):
+        return None
+    shape, vocabulary = _described(path, options)
+    return Identity(
+        _name(path, None if shape is None else shape.kind, vocabulary), _signed(settings, vocabulary), "scores"
+    )
+
+
 def load(spec: ModelSpec) -> WordLSTM:
     """The model that `spec` names, checked and ready."""
     options = spec.read(OPTIONS)
-    # An @ in a path is no revision.
-    path = user_path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}")
+    path = _path(spec)
     if not path.exists():
         raise InputError("no such file or folder", file=path)
     if not path.is_dir() and options["vocab"] is None:
@@ -180,12 +187,7 @@ def load(spec: ModelSpec) -> WordLSTM:
 def _loaded(spec: ModelSpec, path: Path, settings: Settings, device: str) -> WordLSTM:
     weights, vocabulary = _opened(path, spec.read(OPTIONS))
     network = Network(weights, device=device, dtype=settings.dtype)
-    if path.is_dir():  # the weights of simple RNNs do not say their kind
-        kind = [weights.kind] if weights.kind.startswith("RNN_") else []
-        name = f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *kind)}"
-    else:
-        name = f"lstm/{path.name}@{fingerprint(path, vocabulary.names)}"
-    return WordLSTM(spec, name, network, vocabulary, settings)
+    return WordLSTM(spec, _name(path, weights.kind, vocabulary), network, vocabulary, settings)
 
 
 def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces") -> Vocabulary:
@@ -197,13 +199,8 @@ def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces
 
 
 def _opened(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary]:
-    """What a folder or a file has, and the words that go with it; options win over what a folder says."""
-    shape = read_shape(path / CONFIG) if path.is_dir() else None
-    lowercase, words = (False, SPLITTINGS[0]) if shape is None else (shape.lowercase, shape.words)
-    if options["lowercase"] is not None:
-        lowercase = options["lowercase"]
-    listed = options["vocab"] or path / VOCABULARY
-    vocabulary = read_vocabulary(listed, lowercase=lowercase, words=options["words"] or words)
+    """What a folder or a file has, and the words that go with it."""
+    shape, vocabulary = _described(path, options)
     if shape is None:
         weights = load_weights(path)
     else:
@@ -211,10 +208,50 @@ def _opened(path: Path, options: Mapping[str, Any]) -> tuple[Weights, Vocabulary
         require_fit(path, shape, weights)
     if weights.words != len(vocabulary.names):
         raise ModelError(
-            f"{path} has {weights.words:,} words and {listed} has {len(vocabulary.names):,}: "
+            f"{path} has {weights.words:,} words and {_listed(path, options)} has {len(vocabulary.names):,}: "
             "this is another model's vocabulary"
         )
     return weights, vocabulary
+
+
+def _described(path: Path, options: Mapping[str, Any]) -> tuple[Shape | None, Vocabulary]:
+    """What there is to know beside the weights; options win over what a folder says."""
+    shape = read_shape(path / CONFIG) if path.is_dir() else None
+    lowercase, words = (False, SPLITTINGS[0]) if shape is None else (shape.lowercase, shape.words)
+    if options["lowercase"] is not None:
+        lowercase = options["lowercase"]
+    vocabulary = read_vocabulary(_listed(path, options), lowercase=lowercase, words=options["words"] or words)
+    return shape, vocabulary
+
+
+def _path(spec: ModelSpec) -> Path:
+    # An @ in a path is no revision.
+    return user_path(spec.name if spec.revision is None else f"{spec.name}@{spec.revision}")
+
+
+def _listed(path: Path, options: Mapping[str, Any]) -> Path:
+    """Where the words of the model stand; a file has none beside it unless an option says where."""
+    listed: Path = options["vocab"] or path / VOCABULARY
+    return listed
+
+
+def _name(path: Path, kind: str | None, vocabulary: Vocabulary) -> str:
+    if not path.is_dir():
+        return f"lstm/{path.name}@{fingerprint(path, vocabulary.names)}"
+    # The weights of simple RNNs do not say their kind.
+    more = [kind] if kind is not None and kind.startswith("RNN_") else []
+    return f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *more)}"
+
+
+def _signed(settings: Settings, vocabulary: Vocabulary) -> dict[str, str]:
+    """The options that change an answer."""
+    return {
+        "dtype": settings.dtype,
+        "state": settings.state,
+        "eos": "yes" if settings.eos else "no",
+        **({"lowercase": "yes"} if vocabulary.lowercase else {}),
+        **({"words": vocabulary.words} if vocabulary.words != "spaces" else {}),
+    }
 
 
 def _numbers(ids: Sequence[int]) -> Ints:

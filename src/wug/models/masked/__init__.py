@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from wug.errors import ModelError
 from wug.models import _weights
+from wug.models._fingerprint import folder_of
 from wug.models._options import DEVICE, DTYPE, NODES, TRUST
 from wug.models._ragged import Ints, Ragged
-from wug.models._spec import ModelSpec
+from wug.models._spec import Identity, ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.models.masked.cloze import Engine, choose_engine
 from wug.models.masked.masking import Asked, plan
@@ -129,6 +130,15 @@ class MaskedModel:
             f"{self._spec}: a text of {sequences.lengths[longest]:,} tokens is longer than the model's context of "
             f"{self._limit:,}: {requests[longest].text[:60]!r}…"
         )
+
+
+def identify(spec: ModelSpec) -> Identity | None:
+    """What the model will be, told from its files; None where only loading tells."""
+    options = spec.read(OPTIONS)
+    folder = folder_of(spec, options)
+    if folder is None:
+        return None
+    return Identity(f"masked/{folder.name}", {"dtype": options["dtype"], "pll": options["pll"]}, "scores")
 
 
 def load(spec: ModelSpec) -> MaskedModel:

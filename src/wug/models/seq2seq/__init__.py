@@ -7,15 +7,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from wug.errors import ModelError
 from wug.files import user_path
 from wug.models import _asking, _greedy
 from wug.models._asking import Written
 from wug.models._decoding import Decoder, open_weights, until_end
-from wug.models._fingerprint import fingerprint
+from wug.models._fingerprint import fingerprint, folder_of
 from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, TRUST
-from wug.models._spec import ModelSpec
+from wug.models._spec import Identity, ModelSpec
 from wug.models._weights import Loaded
 from wug.models.seq2seq import conversion
 from wug.models.seq2seq.facts import Facts, HubWords, Words
@@ -114,14 +115,7 @@ class Seq2SeqModel:
         self._prefix: str = options["prefix"]
         self._bound: int | None = options["max_length"]
         self._tried = False
-        # The engine is no part of this, as the device and the batch are not: it changes no answer. Where rounding
-        # could decide, PyTorch does, whichever engine writes the rest.
-        self.options = {
-            "dtype": dtype,
-            "beams": str(options["beams"]),
-            "max_length": str(self._bound or "auto"),
-            **({"prefix": self._prefix} if self._prefix else {}),
-        }
+        self.options = _signed(options, dtype)
         self.chunk = decoder.chunk
 
     def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
@@ -183,6 +177,13 @@ class Seq2SeqModel:
                 return
 
 
+def identify(spec: ModelSpec) -> Identity | None:
+    """What the model will be, told from its files; None where only loading tells."""
+    options = spec.read(OPTIONS)
+    folder = folder_of(spec, options)
+    return None if folder is None else Identity(f"seq2seq/{folder.name}", _signed(options, options["dtype"]), "text")
+
+
 def load(spec: ModelSpec) -> Seq2SeqModel:
     """The model that `spec` names, checked and ready."""
     engine = spec.read(OPTIONS)["engine"]
@@ -198,6 +199,20 @@ def load(spec: ModelSpec) -> Seq2SeqModel:
     name = f"{plain.loaded.name}@{plain.loaded.fingerprint}"
     dtype = str(plain.loaded.model.dtype).removeprefix("torch.")
     return Seq2SeqModel(name, plain.facts, HubWords(plain.loaded.tokenizer), plain.decoder, spec, dtype)
+
+
+def _signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
+    """The options that change an answer.
+
+    The engine is no part of this, as the device and the batch are not. Where rounding could decide, PyTorch does,
+    whichever engine writes the rest.
+    """
+    return {
+        "dtype": dtype,
+        "beams": str(options["beams"]),
+        "max_length": str(options["max_length"] or "auto"),
+        **({"prefix": options["prefix"]} if options["prefix"] else {}),
+    }
 
 
 def _power_of_two(least: int) -> int:

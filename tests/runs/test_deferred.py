@@ -1,0 +1,292 @@
+"""A run that the cache answers loads no model, and one that it does not is as ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pytest
+
+from wug import registry
+from wug.errors import ModelError
+from wug.models import Identity, ModelSpec
+from wug.models._fingerprint import fingerprint
+from wug.runs.cache import Cache
+from wug.runs.deferred import DeferredGenerator, DeferredScorer, defer
+from wug.runs.evaluate import ask_through, record
+from wug.runs.opening import Opened, builtin_models, model_spec, open_model, open_suites
+from wug.runs.remembered import RememberedScorer
+from wug.runs.store import Store
+from wug.types import Request, Scored
+
+HEAVY = ("torch", "transformers", "ctranslate2")
+COMMAND = f"""
+import sys
+from wug.cli.main import main
+try:
+    main()
+finally:
+    print("loaded:", *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+"""
+ASKED = {
+    "wug-causal": "wug_agreement_pp",
+    "wug-masked": "wug_agreement_pp",
+    "wug-lstm": "wug_agreement_pp",
+    "wug-cogs": "wug_cogs_test",
+    "wug-pcfg": "localism",  # whose later questions are made of earlier answers
+}
+
+
+def wug(folder: Path, *words: object) -> tuple[int, str, str, list[str]]:
+    """Status, output and errors of a command in a process of its own, and which heavy packages it imported."""
+    environment = {**os.environ, "WUG_CACHE": str(folder / "answers.db"), "WUG_DB": str(folder / "wug.db")}
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, *map(str, words)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    errors, _, loaded = done.stderr.rpartition("loaded:")
+    return done.returncode, done.stdout, errors, loaded.split()
+
+
+def run(folder: Path, model: object, *more: object, suite: str = "wug_agreement_pp") -> tuple[str, list[str]]:
+    """What a small run printed, and which heavy packages it imported."""
+    status, out, errors, loaded = wug(
+        folder, "run", suite, "--model", model, "--limit", 2, "--device", "cpu", "--format", "json", *more
+    )
+    assert status == 0, errors
+    return out, loaded
+
+
+def copied(folder: Path, name: str = "wug-lstm") -> Path:
+    """A model of its own, to be damaged."""
+    return Path(shutil.copytree(builtin_models()[name], folder / "model"))
+
+
+@pytest.mark.parametrize(("model", "suite"), ASKED.items())
+def test_a_cached_run_prints_the_same_without_torch_or_transformers(tmp_path: Path, model: str, suite: str) -> None:
+    first, loaded = run(tmp_path, model, suite=suite)
+    assert "torch" in loaded
+    again, loaded = run(tmp_path, model, suite=suite)
+    assert again == first
+    assert loaded == []
+
+
+def test_a_changed_weight_is_noticed(tmp_path: Path) -> None:
+    model = copied(tmp_path)
+    first, _ = run(tmp_path, model)
+    weights = bytearray((model / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (model / "model.safetensors").write_bytes(weights)
+    again, loaded = run(tmp_path, model)
+    assert "torch" in loaded
+    assert json.loads(again)[0]["model"] != json.loads(first)[0]["model"]
+
+
+def test_a_model_that_is_gone_is_an_error_whatever_the_cache_has(tmp_path: Path) -> None:
+    model = copied(tmp_path, "wug-causal")
+    run(tmp_path, f"causal:{model}")
+    shutil.rmtree(model)
+    status, out, errors, _ = wug(tmp_path, "run", "wug_agreement_pp", "--model", f"causal:{model}", "--limit", 2)
+    assert (status, out) == (1, "")
+    assert f"error: causal:{model}: no such folder" in errors
+
+
+def test_a_cache_that_lost_answers_asks_for_them_again(tmp_path: Path) -> None:
+    first, _ = run(tmp_path, "wug-lstm")
+    with sqlite3.connect(tmp_path / "answers.db") as db:
+        db.execute("DELETE FROM answers WHERE key IN (SELECT key FROM answers LIMIT 3)")
+    again, loaded = run(tmp_path, "wug-lstm")
+    assert "torch" in loaded
+    assert again == first
+
+
+def test_without_a_cache_the_model_is_asked(tmp_path: Path) -> None:
+    first, _ = run(tmp_path, "wug-lstm")
+    again, loaded = run(tmp_path, "wug-lstm", "--no-cache")
+    assert "torch" in loaded
+    assert again == first
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("wug-causal", {}),
+        ("wug-causal", {"bos": "no"}),
+        ("wug-causal", {"bos": "yes", "boundary": "yes", "dtype": "bfloat16"}),
+        ("wug-causal", {"bos": "<|endoftext|>"}),
+        ("wug-masked", {}),
+        ("wug-masked", {"pll": "original", "dtype": "float16"}),
+        ("wug-lstm", {}),
+        ("wug-lstm", {"eos": "yes", "lowercase": "no", "words": "spaces", "dtype": "float64"}),
+        ("wug-cogs", {}),
+        ("wug-cogs", {"engine": "transformers", "beams": "2", "prefix": "say ", "max_length": "7"}),
+        ("wug-pcfg", {"dtype": "bfloat16"}),
+    ],
+)
+def test_what_files_say_is_what_the_loaded_model_says(model: str, options: dict[str, str]) -> None:
+    spec = model_spec(model, {"device": "cpu", **options})
+    backend = registry.find("models", spec.kind)
+    identity, loaded = backend.identify(spec), backend.load(spec)
+    assert identity == Identity(loaded.id, dict(loaded.options), backend.ANSWERS)
+
+
+def test_only_loading_tells_what_the_files_leave_open(tmp_path: Path) -> None:
+    def identified(name: str, **options: str) -> object:
+        spec = model_spec(name, options)
+        return registry.find("models", spec.kind).identify(spec)
+
+    assert identified("wug-causal", dtype="auto") is None
+    assert identified("wug-causal", trust_remote_code="yes") is None
+    assert identified("wug-lstm", state="carry") is None
+    assert identified("causal:org/model") is None
+    assert identified("causal:org/model@main") is None
+    assert identified("seq2seq:org/model@" + "0" * 40) is None
+
+    model = copied(tmp_path, "wug-causal")
+    (model / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
+    assert identified(f"causal:{model}") is None  # a class with a start mark of its own
+    assert identified(f"causal:{model}", bos="no") is not None
+    (model / "config.json").write_text('{"architectures": ["LlamaForCausalLM"], "quantization_config": {}}')
+    assert identified(f"causal:{model}", bos="no") is None
+
+
+def test_a_pinned_model_of_the_hub_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    commit = "0123456789abcdef" * 2 + "01234567"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    shutil.copytree(builtin_models()["wug-masked"], tmp_path / "models--org--model" / "snapshots" / commit)
+    opened = open_model(f"masked:org/model@{commit}")
+    assert opened.id == "masked/org/model@0123456789ab"
+    assert dict(opened.options) == {"dtype": "float32", "pll": "within_word_l2r"}
+
+
+class Lengths:
+    """A scorer that any text is as improbable to as it is long."""
+
+    chunk, ordered = 5, False
+
+    def __init__(self, name: str = "fake/lengths@1", **options: str) -> None:
+        self.id, self.options = name, options
+        self.asked: list[int] = []
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        self.asked.append(len(requests))
+        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
+
+
+def deferred(model: Lengths, *, known_as: str = "fake/lengths@1") -> Opened:
+    return Opened(defer(Identity(known_as, {}, "scores"), lambda: model), ModelSpec("fake", "lengths"))
+
+
+def test_a_model_that_is_another_once_it_is_loaded_ends_the_run(tmp_path: Path) -> None:
+    store, cache = Store(tmp_path / "wug.db"), Cache(tmp_path / "answers.db")
+    suites = open_suites("wug_agreement_pp")
+    for other in (Lengths("fake/lengths@2"), Lengths(dtype="float16")):
+        with pytest.raises(ModelError, match=r"fake/lengths@1 is fake/lengths@.* now that it is loaded"):
+            record(suites, deferred(other), command="wug run", store=store, cache=cache)
+        assert other.asked == []
+    assert store.runs() == []
+
+
+def test_asked_again_it_is_the_model_that_was_loaded(tmp_path: Path) -> None:
+    opened = deferred(Lengths("fake/lengths@2"))
+    suites = open_suites("wug_agreement_pp")
+    with pytest.raises(ModelError):
+        record(suites, opened, command="wug run")
+    (result,) = record(suites, opened, command="wug run").results
+    assert result.model == "fake/lengths@2"
+
+
+def test_the_model_is_asked_in_chunks_of_its_own_size(tmp_path: Path) -> None:
+    model = Lengths()
+    record([open_suites("wug_agreement_pp")[0].sample(3)], deferred(model), command="wug run")
+    assert set(model.asked[:-1]) == {5}
+
+
+def test_how_much_a_model_likes_at_a_time_is_its_own_to_say() -> None:
+    opened = deferred(Lengths())
+    assert ask_through(opened).model.chunk > 5  # the cache takes more
+    assert opened.chunk == 5  # as copies on a cluster say, which are to be asked like the model here
+    assert ask_through(opened).model.chunk == 5
+
+
+class TwoRounds:
+    """A suite that asks more when it has heard the first answer."""
+
+    name, kind, needs, checksum = "two", "pairs", "scorer", "1"
+    options: ClassVar[dict[str, str]] = {}
+    checks = ()
+    meta: ClassVar[dict[str, str]] = {}
+
+    def __len__(self) -> int:
+        return 1
+
+    def requests(self) -> list[Request]:
+        return [Request("first")]
+
+    def run(self, model: DeferredScorer) -> object:
+        model.score([Request("first")])
+        model.score([Request("second")])
+        return iter(())
+
+
+def test_a_model_that_cannot_be_loaded_in_the_middle_ends_the_run(tmp_path: Path) -> None:
+    def fail() -> Lengths:
+        raise ModelError("no such folder")
+
+    store, cache = Store(tmp_path / "wug.db"), Cache(tmp_path / "answers.db")
+    RememberedScorer(Lengths(), cache, lambda done, total: None).score([Request("first")])
+    gone = Opened(defer(Identity("fake/lengths@1", {}, "scores"), fail))
+    suites: list[Any] = [TwoRounds()]
+    with pytest.raises(ModelError, match="no such folder"):
+        record(suites, gone, command="wug run", store=store, cache=cache)
+    assert [(kept.status, store.results(kept.id)) for kept in store.runs()] == [("failed", [])]
+
+
+def test_a_backend_without_identify_is_loaded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = ModuleType("backend")
+    vars(backend).update(OPTIONS=(), ANSWERS="scores", load=lambda spec: Lengths())
+    monkeypatch.setattr(registry, "find", lambda folder, name: backend)
+    assert isinstance(open_model(ModelSpec("fake", "lengths")).model, Lengths)
+
+
+def test_what_a_deferred_model_can_is_known_before_it_is_loaded() -> None:
+    def fail() -> object:
+        raise AssertionError("it was loaded")
+
+    scorer = Opened(defer(Identity("fake/a@1", {}, "scores"), fail))
+    generator = Opened(defer(Identity("fake/b@1", {}, "text"), fail))
+    assert (scorer.can, generator.can) == ("scorer", "generator")
+    assert isinstance(scorer.model, DeferredScorer)
+    assert isinstance(generator.model, DeferredGenerator)
+
+
+def test_a_folder_that_did_not_change_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wug.models import _fingerprint
+
+    model = copied(tmp_path)
+    for path in model.iterdir():
+        os.utime(path, (1e9, 1e9))
+    read: list[str] = []
+    content = _fingerprint.content
+    monkeypatch.setattr(_fingerprint, "content", lambda path: read.append(path.name) or content(path))
+    first = fingerprint(model)
+    times = len(read)
+    assert fingerprint(model) == first
+    assert len(read) == times > 0
+    (model / "vocab.txt").write_text("another")  # just now, so it may be written to again at what is the same time
+    assert fingerprint(model) != first
+    before = len(read)
+    fingerprint(model)
+    assert len(read) > before
