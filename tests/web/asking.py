@@ -28,8 +28,7 @@ def heard(pipe: Path) -> int:
     """The number of the process that writes it to a named pipe."""
     source = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        ready, _, _ = select.select([source], [], [], PATIENCE)
-        assert ready, "nothing was written"
+        assert _readable(source), "nothing was written"
         return int(os.read(source, 20))
     finally:
         os.close(source)
@@ -40,8 +39,14 @@ def gone(pid: int) -> bool:
     with contextlib.suppress(ProcessLookupError):
         watched = os.pidfd_open(pid)
         try:
-            ready, _, _ = select.select([watched], [], [], PATIENCE)
-            return bool(ready)
+            return _readable(watched)
         finally:
             os.close(watched)
     return True
+
+
+def _readable(handle: int) -> bool:
+    """Whether there is something to read before patience ends; of any number, which `select` does not take."""
+    waiting = select.poll()
+    waiting.register(handle, select.POLLIN)
+    return bool(waiting.poll(1000 * PATIENCE))
