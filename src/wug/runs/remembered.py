@@ -65,8 +65,8 @@ class Remembered(Generic[Question, Reply]):
         self._start = hashlib.blake2b(
             identity(codec.verb, model.id, model.options, given or {}).encode(), digest_size=16
         )
-        self._memory: dict[bytes, bytes] = {}
-        """Replies as the cache has them: a reply that nobody looks at takes a quarter of the room."""
+        self._memory: dict[bytes, bytes | Reply] = {}
+        """Replies as the cache has them, which takes a quarter of the room; without a cache, as the model gave them."""
         self.asked = 0
         """Questions put to the model, rather than found in the cache."""
 
@@ -97,10 +97,12 @@ class Remembered(Generic[Question, Reply]):
         for first in range(0, len(missing), size):
             some = missing[first : first + size]
             found = self._ask([wanted[key] for key in some])
-            packed = dict(zip(some, map(self._codec.pack, found), strict=True))
-            if self._cache is not None:
+            if self._cache is None:
+                self._memory.update(zip(some, found, strict=True))
+            else:
+                packed = dict(zip(some, map(self._codec.pack, found), strict=True))
                 self._cache.write([(self._digest(key), data) for key, data in packed.items()])
-            self._memory.update(packed)
+                self._memory.update(packed)
             self.asked += len(some)
             done += len(some)
             self._progress(done, len(wanted))
@@ -108,8 +110,9 @@ class Remembered(Generic[Question, Reply]):
 
     def replies(self, questions: Sequence[Question]) -> list[Reply]:
         """One reply for each question, in order."""
-        keys = self.obtain(questions)
-        return list(map(self._codec.unpack, questions, map(self._memory.__getitem__, keys)))
+        unpack = self._codec.unpack
+        kept = map(self._memory.__getitem__, self.obtain(questions))
+        return [unpack(q, data) if isinstance(data, bytes) else data for q, data in zip(questions, kept, strict=True)]
 
     def _new(self, keys: Iterable[bytes], questions: Sequence[Question]) -> dict[bytes, Question]:
         """The questions without a reply as yet, each once."""
