@@ -250,6 +250,8 @@ class Later:
     make: Callable[[], Figure | Table | Tally | None]
     figure: bool = True
     """Whether it is a chart, so that a page knows how to wait for it."""
+    note: str = ""
+    """The chart's, where that is known before it is made."""
 
 
 Part: TypeAlias = (
