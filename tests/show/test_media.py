@@ -141,7 +141,8 @@ def units() -> Result:
         Estimate("undetermined", "all", math.nan, 0),
     ]
     found += [Estimate("share", f"depth={10 - place}", value, 9, 0.0, 1.0, "wilson") for place, value in enumerate(ODD)]
-    found += [Estimate("score", f"depth={10 - place}", value, 9) for place, value in enumerate(ODD)]
+    for check in ("bits", "score"):
+        found += [Estimate(check, f"depth={10 - place}", value, 9) for place, value in enumerate(ODD)]
     found += [Estimate("share", f"kind={name}", 0.25, 4) for name in ("zeta", "alpha")]
     found += [Estimate("share", "depth=11", 0.9, 3, 0.6, 1.2, "population sd of shares")]
     outcomes = [Outcome(str(n), "share", n < 2, {"kind": "zeta"}, {"sentence": f"wug {n}"}) for n in range(4)]

@@ -209,7 +209,9 @@ def test_substitutivity_says_which_of_the_twins_is_right(client: TestClient, sit
 
 def test_how_whole_and_steps_go_together_is_read_afterwards(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.localism())
-    assert 'data-fragment="/result/1/part/together"' in client.get("/result/1").text
+    page = client.get("/result/1").text
+    assert 'data-fragment="/result/1/part/together"' in page
+    assert "A step is right where its answer is what the function makes of the very inputs" in page
     assert "not consistent, only the whole right" in client.get("/result/1/part/together").text
     single = client.get("/result/1/figure/single.json").json()
     assert [(row["function"], row["share of steps"]) for row in single] == [

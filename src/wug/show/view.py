@@ -249,6 +249,8 @@ class Later:
     make: Callable[[], Figure | Table | Tally | None]
     figure: bool = True
     """Whether it is a chart, so that a page knows how to wait for it."""
+    note: str = ""
+    """The chart's, where that is known before it is made."""
     alone: Callable[[str], Figure | None] | None = None
     """The same chart of one item, which takes no such look."""
 

@@ -42,8 +42,11 @@ def parts(result: Result, rows: Rows) -> Iterator[Part]:
     title = "Consistency by outermost function"
     yield from function_figure(result, SERIES, title=title, what=what, series_are="samples are")
     if there:
-        yield Later("single", "Single steps by function", partial(_by_function, rows))
-        yield Later("inputs", "Single steps by the length of their inputs", partial(_by_length, rows))
+        bound = f" Of the first {MOST:,} samples." if there > MOST else ""
+        dotted, banded = f"{RIGHT} Dots with 95 % intervals.{bound}", f"{RIGHT} The band is the 95 % interval.{bound}"
+        yield Later("single", "Single steps by function", partial(_by_function, rows, dotted), note=dotted)
+        title = "Single steps by the length of their inputs"
+        yield Later("inputs", title, partial(_by_length, rows, banded), note=banded)
 
 
 def items(result: Result) -> Items:
@@ -76,7 +79,7 @@ def _tally(rows: Rows) -> Tally:
     return Tally(tuple((name, counts[name], "") for name in KINDS.values() if counts[name]))
 
 
-def _by_function(rows: Rows) -> Figure | None:
+def _by_function(rows: Rows, note: str) -> Figure | None:
     """How often a step is answered with what its function makes of the inputs that it was given."""
     found: dict[str, list[bool]] = {}
     for words, right in _single(rows):
@@ -85,12 +88,11 @@ def _by_function(rows: Rows) -> Figure | None:
     for function in in_language_order(found):
         share = estimate("", "", found[function])
         points.append(charts.Point(function, share.value, share.low, share.high, share.n))
-    note = f"{RIGHT} Dots with 95 % intervals.{_bound(rows)}"
     title = "Single steps by function"
     return dots("single", title, points, note=note, what="share of steps", first="function") if points else None
 
 
-def _by_length(rows: Rows) -> Figure | None:
+def _by_length(rows: Rows, note: str) -> Figure | None:
     """The same by the number of symbols in the inputs; None where all are of one length."""
     found: dict[int, list[bool]] = {}
     for words, right in _single(rows):
@@ -99,7 +101,6 @@ def _by_length(rows: Rows) -> Figure | None:
     for length, values in sorted(found.items()):
         share = estimate("", "", values)
         points.append(charts.CurvePoint(length, share.value, share.low, share.high, share.n))
-    note = f"{RIGHT} The band is the 95 % interval.{_bound(rows)}"
     title, x = "Single steps by the length of their inputs", "symbols in the inputs"
     return curve("inputs", title, points, note=note, x=x, what="share of steps") if len(points) > 1 else None
 
@@ -114,7 +115,3 @@ def _single(rows: Rows) -> Iterator[tuple[list[str], bool]]:
 
 def _is_right(step: Mapping[str, Any]) -> bool:
     return step.get("answer") == step.get("right")
-
-
-def _bound(rows: Rows) -> str:
-    return f" Of the first {MOST:,} samples." if rows.count(Filter(CHECK)) > MOST else ""

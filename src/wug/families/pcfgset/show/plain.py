@@ -18,13 +18,14 @@ from wug.types import Result
 CHECK = "accuracy"
 AXES = {"depth": "depth", "functions": "number of functions", "length": "length (words of the source)"}
 GROWS = "length (symbols in the string that grows)"
+LEGEND = "A line for each function. Choose one in the legend to see it alone, with its 95 % intervals."
 
 
 def parts(result: Result, rows: Rows) -> Iterator[Part]:
     """Charts of a plain test, one per function, or one of increasing length."""
     growing = result.meta.get("test") == "increasing_length"
     if growing and rows.tally(CHECK)[""]:
-        yield Later("growing", "Accuracy as strings grow", lambda: _growing(rows))
+        yield Later("growing", "Accuracy as strings grow", lambda: _growing(rows), note=LEGEND)
     fields, note = by_field(result, CHECK), intervals_are(result, CHECK)
     yield from _functions(fields.get("function", ()), fields.get("contains", ()), note)
     if pairs := best_first(fields.get("pair", ())):
@@ -98,7 +99,7 @@ def _growing(rows: Rows) -> Figure | None:
         "growing",
         "Accuracy as strings grow",
         points,
-        note="A line for each function. Choose one in the legend to see it alone, with its 95 % intervals.",
+        note=LEGEND,
         x="symbols in the string that grows",
         what=CHECK,
     )
