@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,18 @@ def test_a_damaged_result_is_an_error_that_says_so(store: Store, shelf: Shelf) -
         db.execute("UPDATE results SET meta = '{'")
     with pytest.raises(StoreError, match="the run store is damaged here"):
         shelf.result(1)
+
+
+def test_threads_that_have_ended_leave_no_files_open(tmp_path: Path) -> None:
+    """SQLite itself keeps some for reuse, as long as another connection is open."""
+    keep = Store(tmp_path / "wug.db")
+    shelf = Shelf(keep.path)
+    for _ in range(400):
+        thread = threading.Thread(target=shelf.runs)
+        thread.start()
+        thread.join()
+    handles = Path("/proc/self/fd")
+    if not handles.exists():
+        pytest.skip("no /proc to count open files in")
+    there = [str(handle.readlink()) for handle in handles.iterdir() if handle.exists()]
+    assert sum(name.startswith(str(keep.path)) for name in there) < 200

@@ -269,7 +269,10 @@ class Shelf:
         return made
 
     def _opened(self) -> sqlite3.Connection:
-        made = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10, factory=Connection)
+        # It is used by this thread alone, and closed by whichever notices that the thread has ended.
+        made = sqlite3.connect(
+            f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10, factory=Connection, check_same_thread=False
+        )
         try:
             made.row_factory = sqlite3.Row
             # A damaged letter is shown as such and hides nothing else.
