@@ -6,6 +6,8 @@ import errno
 import gzip
 import lzma
 import os
+import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,20 @@ def test_of_a_long_text_only_what_is_around_the_fault_is_shown() -> None:
 
 def test_a_control_character_does_not_move_the_caret() -> None:
     assert caret("a\x1bb", 2, 3) == "    a b\n      ^"
+
+
+def test_a_compressed_file_is_held_in_memory_once(tmp_path: Path) -> None:
+    size = 24 * 1024**2
+    (tmp_path / "noise.gz").write_bytes(gzip.compress(random.Random(1).randbytes(size), 1))
+    tracemalloc.start()
+    try:
+        assert len(files.read_bytes(tmp_path / "noise.gz")) == size
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.7 * size  # what is read, some room to grow, a piece
+
+
+def test_repeated_names_stand_once_each_as_first_met() -> None:
+    assert files.repeated(["b", "a", "c", "a", "b", "a"]) == ["b", "a"]
+    assert files.repeated(map(str, range(200_000))) == []
