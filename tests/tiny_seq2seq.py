@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,16 @@ def save_seq2seq(
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def maker(new_folder: Callable[[str], Path]) -> Callable[..., Path]:
+    """Gives the folder of a tiny model of an architecture, made once."""
+
+    @functools.cache
+    def make(architecture: str = "t5") -> Path:
+        return save_seq2seq(new_folder(architecture), architecture)
+
+    return make
 
 
 def opennmt_checkpoint(words: Sequence[str] = WORDS, *, layers: int = 2, size: int = 16) -> dict[str, Any]:

@@ -41,15 +41,7 @@ def _warnings(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
     """The folder of a tiny model of an architecture, made once."""
-    folders: dict[str, Path] = {}
-
-    def make(architecture: str = "t5") -> Path:
-        if architecture not in folders:
-            folder = tmp_path_factory.mktemp(architecture)
-            folders[architecture] = tiny_seq2seq.save_seq2seq(folder, architecture)
-        return folders[architecture]
-
-    return make
+    return tiny_seq2seq.maker(tmp_path_factory.mktemp)
 
 
 def load(folder: Path, **options: str) -> seq2seq.Seq2SeqModel:
