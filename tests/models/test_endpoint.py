@@ -484,7 +484,7 @@ def test_an_answer_that_takes_too_long_is_asked_for_again() -> None:
         return {"ok": True}
 
     with serving(answer) as server:
-        assert client(server, timeout=1.5, retries=6).post("/completions", {}) == {"ok": True}
+        assert client(server, timeout=1.5, retries=6).post_all("/completions", [{}]) == [{"ok": True}]
         enough.set()
         assert len(server.asked) >= 2
 
@@ -500,7 +500,7 @@ def test_a_server_that_drips_is_given_up_when_the_time_for_the_whole_answer_is_o
 
     with serving(lambda body: (-1 if start else 200, {}, dripping())) as server:
         with pytest.raises(ModelError, match=r"at the first try: no whole answer came within 0\.5 s"):
-            client(server, timeout=0.5).post("/completions", {})
+            client(server, timeout=0.5).post_all("/completions", [{}])
         enough.set()
 
 
@@ -512,7 +512,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(monkeypatch: pytest.Monkey
         serving(lambda body: (-1, {}, iter(parts))) as server,
         pytest.raises(ModelError, match="more than 1 MiB is not read"),
     ):
-        client(server, timeout=60).post("/completions", {})
+        client(server, timeout=60).post_all("/completions", [{}])
 
 
 def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Attention LSTMs in a folder (config.json, model.safetensors, vocab.txt), and texts as numbers of their words."""
+"""Attention LSTMs in a folder (config.json, model.safetensors, vocab.txt), and sources as numbers of their words."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from wug.models.lstm.folder import (
     CONFIG,
     VOCABULARY,
     WEIGHTS,
-    flag_in,
+    fields_in,
     read_config,
     require_type,
-    whole_in,
-    word_in,
     write_config,
     write_tensors,
 )  # fmt: skip
@@ -32,12 +30,8 @@ PAD, START, END, UNKNOWN = SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 
 def source_numbers(text: str, vocabulary: Vocabulary) -> list[int]:
     """The words of a source by their numbers, and the end token."""
-    return [*_numbers(text, vocabulary), vocabulary.index[END]]
-
-
-def target_numbers(text: str, vocabulary: Vocabulary) -> list[int]:
-    """The words of an answer by their numbers, between the start mark and the end token."""
-    return [vocabulary.index[START], *_numbers(text, vocabulary), vocabulary.index[END]]
+    unknown = vocabulary.index[UNKNOWN]
+    return [*(vocabulary.index.get(word, unknown) for word in words_of(text, "spaces")), vocabulary.index[END]]
 
 
 def save_attention_lstm(
@@ -96,11 +90,6 @@ def make_vocabulary(names: Sequence[str], *, file: Path | None = None) -> Vocabu
     return Vocabulary(names, index, index[UNKNOWN], index[END], lowercase=False)
 
 
-def _numbers(text: str, vocabulary: Vocabulary) -> list[int]:
-    unknown = vocabulary.index[UNKNOWN]
-    return [vocabulary.index.get(word, unknown) for word in words_of(text, "spaces")]
-
-
 def _require_special(file: Path | None, names: Sequence[str]) -> None:
     if absent := [token for token in SPECIAL if token not in names]:
         raise InputError(f"has no {absent[0]}; an attention LSTM needs {' '.join(SPECIAL)}", file=file)
@@ -111,19 +100,10 @@ def _shape(path: Path, config: Mapping[str, Any]) -> AttentionShape:
     dropout = config.get("dropout", 0.0)
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise InputError(f"is {json.dumps(dropout)}; expected a number from 0 to 1", file=path, place="dropout")
-    hidden = whole_in(path, config, "hidden")
-    if hidden % 2:
+    found = fields_in(path, config, AttentionShape, attention=ATTENTIONS)
+    if (hidden := found["hidden"]) % 2:
         raise InputError(f"is {hidden}; expected an even number, half for each direction", file=path, place="hidden")
-    return AttentionShape(
-        vocabulary=whole_in(path, config, "vocabulary"),
-        layers=whole_in(path, config, "layers"),
-        width=whole_in(path, config, "width"),
-        hidden=hidden,
-        attention=word_in(path, config, "attention", ATTENTIONS),
-        input_feeding=flag_in(path, config, "input_feeding"),
-        tied=flag_in(path, config, "tied"),
-        dropout=dropout,
-    )
+    return AttentionShape(**found, dropout=dropout)
 
 
 def _require_fit(path: Path, expected: Mapping[str, Any], found: Mapping[str, Any], *, tied: bool) -> None:

@@ -81,25 +81,6 @@ class Address:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """Something to send."""
-
-    method: str
-    path: str
-    body: bytes | None
-    tries: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What came back, whole."""
-
-    status: int
-    headers: Mapping[str, str]
-    data: bytes
-
-
 class Client:
     """A server that is sent JSON and answers with JSON."""
 
@@ -114,42 +95,36 @@ class Client:
 
     def get(self, path: str, retries: int | None = None) -> Any:
         """What stands at a path."""
-        (found,) = _in_loop(lambda: self._send_all([_Question("GET", path, None, self._tries(retries))]))
-        return found
-
-    def post(self, path: str, body: Mapping[str, Any], retries: int | None = None) -> Any:
-        """The answer to a question."""
-        (found,) = self.post_all(path, [body], retries)
-        return found
+        return self._ask("GET", path, [None], retries)[0]
 
     def post_all(self, path: str, bodies: Sequence[Mapping[str, Any]], retries: int | None = None) -> list[Any]:
         """One answer for each question, in order, several under way at once; the first error ends them all."""
-        tries = self._tries(retries)
-        questions = [_Question("POST", path, json.dumps(body).encode(), tries) for body in bodies]
-        return _in_loop(lambda: self._send_all(questions)) if questions else []
+        return self._ask("POST", path, [json.dumps(body).encode() for body in bodies], retries) if bodies else []
 
-    def _tries(self, retries: int | None) -> int:
-        return 1 + (self._retries if retries is None else min(retries, self._retries))
+    def _ask(self, method: str, path: str, bodies: Sequence[bytes | None], retries: int | None) -> list[Any]:
+        tries = 1 + (self._retries if retries is None else min(retries, self._retries))
+        return _in_loop(lambda: self._send_all(method, path, bodies, tries))
 
-    async def _send_all(self, questions: Sequence[_Question]) -> list[Any]:
+    async def _send_all(self, method: str, path: str, bodies: Sequence[bytes | None], tries: int) -> list[Any]:
         answers: dict[int, Any] = {}
         errors: list[WugError] = []
-        waiting = iter(range(len(questions)))
+        waiting = iter(range(len(bodies)))
         async with self._open() as connections, anyio.create_task_group() as group:
 
             async def work() -> None:
                 for place in waiting:
+                    request = connections.build_request(method, f"{self.address}{path}", content=bodies[place])
                     try:
-                        answers[place] = await self._send(connections, questions[place])
+                        answers[place] = await self._send(connections, request, tries)
                     except WugError as error:
                         errors.append(error)
                         group.cancel_scope.cancel()
 
-            for _ in range(min(self._threads, len(questions))):
+            for _ in range(min(self._threads, len(bodies))):
                 group.start_soon(work)
         if errors:
             raise errors[0]
-        return [answers[place] for place in range(len(questions))]
+        return [answers[place] for place in range(len(bodies))]
 
     def _open(self) -> httpx.AsyncClient:
         headers = {
@@ -164,39 +139,39 @@ class Client:
         limits = httpx.Limits(max_connections=self._threads, max_keepalive_connections=self._threads)
         return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=False, verify=self._trust)
 
-    async def _send(self, connections: httpx.AsyncClient, question: _Question) -> Any:
+    async def _send(self, connections: httpx.AsyncClient, request: httpx.Request, tries: int) -> Any:
         wait = FIRST_WAIT
-        for left in reversed(range(question.tries)):
+        for left in reversed(range(tries)):
             wanted: float | None = None
             try:
-                reply = await self._exchange(connections, question)
+                reply, data = await self._exchange(connections, request)
             except (TimeoutError, OSError, httpx.HTTPError, httpx.StreamError) as error:
                 trouble = self._trouble(error)
             else:
-                if reply.status < 300:
-                    return self._read(reply.data)
-                trouble = f"status {reply.status}{self._reason(reply.data)}"
-                if reply.status not in BUSY:
-                    raise self._refusal(reply)
+                if reply.status_code < 300:
+                    return self._read(data)
+                trouble = f"status {reply.status_code}{self._reason(data)}"
+                if reply.status_code not in BUSY:
+                    raise self._refusal(reply, self._reason(data))
                 wanted = _retry_after(reply.headers.get("retry-after"))
             if not left or (wanted is not None and wanted > PATIENCE):
-                raise self._given_up(question, trouble, wanted)
+                raise self._given_up(request, tries, trouble, wanted)
             self._tell(trouble)
             await self._pause(wait if wanted is None else max(wait, wanted))
             wait = min(2 * wait, LONGEST_WAIT)
         raise AssertionError("the last try returns or raises")
 
-    async def _exchange(self, connections: httpx.AsyncClient, question: _Question) -> _Reply:
+    async def _exchange(self, connections: httpx.AsyncClient, request: httpx.Request) -> tuple[httpx.Response, bytes]:
         """One question and all that came back, within the time that it may take: a server that drips is ended too."""
         data = bytearray()
-        url = f"{self.address}{question.path}"
         with anyio.fail_after(self._timeout):
-            async with connections.stream(question.method, url, content=question.body) as response:
-                async for part in response.aiter_raw():
+            reply = await connections.send(request, stream=True)
+            async with contextlib.aclosing(reply):
+                async for part in reply.aiter_raw():
                     data += part
                     if len(data) > LARGEST:
                         break
-        return _Reply(response.status_code, response.headers, bytes(data))
+        return reply, bytes(data)
 
     def _read(self, data: bytes) -> Any:
         if len(data) > LARGEST:
@@ -210,17 +185,17 @@ class Client:
                 "server? Most end in /v1"
             ) from None
 
-    def _given_up(self, question: _Question, trouble: str, wanted: float | None) -> ModelError:
+    def _given_up(self, request: httpx.Request, tries: int, trouble: str, wanted: float | None) -> ModelError:
         asked = f" It asks to wait {wanted:,.0f} s." if wanted is not None else ""
-        tried = f"after {question.tries} tries" if question.tries > 1 else "at the first try"
+        tried = f"after {tries} tries" if tries > 1 else "at the first try"
         return ModelError(
-            f"{self.address}{question.path} gives no answer {tried}: {trouble}.{asked} Is the server running, and "
+            f"{request.url} gives no answer {tried}: {trouble}.{asked} Is the server running, and "
             "strong enough for so many questions at once? -M concurrency=N asks fewer, -M timeout=SECONDS "
             "waits longer, -M retries=N tries more often. What was answered so far is kept"
         )
 
-    def _refusal(self, reply: _Reply) -> Refusal:
-        status, reason = reply.status, self._reason(reply.data)
+    def _refusal(self, reply: httpx.Response, reason: str) -> Refusal:
+        status = reply.status_code
         if status in (401, 403):
             key = "the key was refused" if self._key is not None else "it wants a key"
             remedy = "Put it in the environment variable OPENAI_API_KEY, or name the variable with -M key=VARIABLE"

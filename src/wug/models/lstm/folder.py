@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_text, write_text
@@ -74,17 +74,7 @@ def read_shape(path: Path) -> Shape:
 def shape_of(path: Path, config: Mapping[str, Any]) -> Shape:
     """The shape in what a config.json says, checked; `path` is for errors."""
     require_type(path, config, MODEL_TYPE)
-    projection = config.get("projection")
-    return Shape(
-        kind=word_in(path, config, "kind", tuple(GATES)),
-        layers=whole_in(path, config, "layers"),
-        width=whole_in(path, config, "width"),
-        hidden=whole_in(path, config, "hidden"),
-        projection=None if projection is None else whole_in(path, config, "projection"),
-        tied=flag_in(path, config, "tied"),
-        lowercase=flag_in(path, config, "lowercase"),
-        words=word_in(path, config, "words", SPLITTINGS),
-    )
+    return Shape(**fields_in(path, config, Shape, kind=tuple(GATES), words=SPLITTINGS))
 
 
 def require_fit(folder: Path, shape: Shape, weights: Weights) -> None:
@@ -148,30 +138,22 @@ def require_type(path: Path, config: Mapping[str, Any], expected: str) -> None:
         )
 
 
-def whole_in(path: Path, config: Mapping[str, Any], name: str) -> int:
-    """A field that is a whole number above 0."""
-    value = config.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise _unfit(path, config, name, "a whole number above 0")
-    return value
-
-
-def flag_in(path: Path, config: Mapping[str, Any], name: str) -> bool:
-    """A field that is true or false."""
-    value = config.get(name)
-    if not isinstance(value, bool):
-        raise _unfit(path, config, name, "true or false")
-    return value
-
-
-def word_in(path: Path, config: Mapping[str, Any], name: str, known: Sequence[str]) -> str:
-    """A field that is one of some words."""
-    for word in known:
-        if config.get(name) == word:
-            return word
-    raise _unfit(path, config, name, f"one of {', '.join(known)}")
-
-
-def _unfit(path: Path, config: Mapping[str, Any], name: str, expected: str) -> InputError:
-    found = f"is {json.dumps(config[name])}" if name in config else "is missing"
-    return InputError(f"{found}; expected {expected}", file=path, place=name)
+def fields_in(path: Path, config: Mapping[str, Any], shape: type, **words: Sequence[str]) -> dict[str, Any]:
+    """The fields of a dataclass as config.json has them, each of its type: sizes above 0, true or false, some words."""
+    fit: dict[Any, tuple[Callable[[Any, str], bool], str]] = {
+        int: (lambda value, name: type(value) is int and value > 0, "a whole number above 0"),
+        bool: (lambda value, name: type(value) is bool, "true or false"),
+        str: (lambda value, name: value in words[name], "one of {}"),
+    }
+    found: dict[str, Any] = {}
+    for name, kind in get_type_hints(shape).items():
+        value, optional = config.get(name), kind == int | None
+        if optional and value is None:
+            found[name] = None
+        elif (wanted := fit.get(int if optional else kind)) is not None:
+            if not wanted[0](value, name):
+                state = f"is {json.dumps(value)}" if name in config else "is missing"
+                expected = wanted[1].format(", ".join(words.get(name, ())))
+                raise InputError(f"{state}; expected {expected}", file=path, place=name)
+            found[name] = value
+    return found
