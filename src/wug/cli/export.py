@@ -94,7 +94,7 @@ def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcom
 
 
 def _rows(results: list[Result], what: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from wug.families.syntaxgym import surprisals
+    from wug.families.syntaxgym.tables import surprisals
     from wug.show import table
 
     if what == "estimates":
@@ -148,12 +148,12 @@ def _cell(value: object) -> str:
 
 def _evaluated(results: list[Result]) -> str:
     from wug.errors import WugError
-    from wug.families import syntaxgym
+    from wug.families.syntaxgym.write import evaluated_json
 
     kept = [result for result in results if result.kind == "syntaxgym"]
     if len(kept) != 1:
         raise WugError(f"--what suite writes one SyntaxGym suite, and there are {len(kept)}: choose one with --suite")
-    return json.dumps(syntaxgym.evaluated_json(kept[0]), ensure_ascii=False, indent=2)
+    return json.dumps(evaluated_json(kept[0]), ensure_ascii=False, indent=2)
 
 
 def _chart(

@@ -16,7 +16,7 @@ from typing import Any
 
 from wug.errors import FormulaError, InputError, caret
 from wug.families import syntaxgym
-from wug.families.syntaxgym import formula
+from wug.families.syntaxgym import formula, write
 from wug.types import Problem
 
 CELLS = 50
@@ -44,7 +44,7 @@ def as_file(document: Mapping[str, Any], name: str = "suite.json") -> Iterator[P
     """A suite as a file for as long as it is looked at."""
     with tempfile.TemporaryDirectory(prefix="wug-") as folder:
         path = Path(folder) / name
-        path.write_text(syntaxgym.json_text(document), encoding="utf-8")
+        path.write_text(write.json_text(document), encoding="utf-8")
         yield path
 
 

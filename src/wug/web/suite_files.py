@@ -13,6 +13,7 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.families import syntaxgym
+from wug.families.syntaxgym import write
 from wug.files import head, read_bytes, read_text, write_text
 from wug.runs.opening import builtin_suites
 from wug.web.checking import as_file
@@ -83,7 +84,7 @@ def open_file(path: Path) -> Opened:
     """The suite in a file, with whatever faults it has, as long as it makes a grid."""
     if path.name.removesuffix(".gz").endswith((".csv", ".tsv")):
         (suite,) = syntaxgym.read(path, {})
-        return Opened(syntaxgym.to_json(suite))
+        return Opened(write.to_json(suite))
     try:
         document = json.loads(read_text(path))
     except (ValueError, RecursionError):
@@ -113,7 +114,7 @@ def fit_name(name: str) -> str:
 def as_text(document: Mapping[str, Any], ending: str) -> str:
     """A suite as the text of a .json, .csv or .tsv file."""
     if ending == ".json":
-        return syntaxgym.json_text(document)
+        return write.json_text(document)
     # A table has no place for predictions and meta, so their faults do not matter.
     bare = {**document, "predictions": [], "meta": {"name": "suite"}}
     with as_file(bare) as path:
@@ -121,7 +122,7 @@ def as_text(document: Mapping[str, Any], ending: str) -> str:
             (suite,) = syntaxgym.read(path, {})
         except InputError as error:
             raise InputError(str(error).replace(f"{path}: ", "The table cannot be written yet: ")) from None
-    return syntaxgym.to_csv(suite, "\t" if ending == ".tsv" else ",")
+    return write.to_csv(suite, "\t" if ending == ".tsv" else ",")
 
 
 def save(document: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:

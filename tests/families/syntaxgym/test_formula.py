@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import FormulaError
-from wug.families.syntaxgym.formula import Formula, canonical, close, parse, spoken_of
+from wug.families.syntaxgym.formula import Formula, canonical, close, parse
 from wug.families.syntaxgym.formula.parse import DEEPEST, FUNCTIONS, LONGEST
 from wug.families.syntaxgym.formula.tree import (
     Arithmetic,
@@ -111,21 +111,6 @@ def test_round_and_square_brackets_group_alike() -> None:
 def test_atoms_are_listed_once_in_order() -> None:
     formula = parse("(2;%b%) > (1;%a%) & (1;%a%) > (*;%b%)")
     assert formula.atoms() == [(2, "b"), (1, "a"), ("*", "b")]
-
-
-def test_what_a_stored_prediction_speaks_of_is_stored_with_it() -> None:
-    given = {"canonical": "(1;%a%) > 0", "regions": [[2, "b"], ["*", "a"]]}
-    assert spoken_of(given, REGIONS) == [(2, "b"), ("*", "a")]
-    assert spoken_of({"canonical": "(1;%a%) > 0", "regions": []}, REGIONS) == []
-
-
-@pytest.mark.parametrize("key", ["canonical", "source"])
-def test_an_older_prediction_is_parsed_for_what_it_speaks_of(key: str) -> None:
-    given = {key: "[(verb;%b (1;x)%)] > (*;%a%) + (1;%a%)"}
-    assert spoken_of({key: "[(verb;%b (1)%)] > (*;%a%) + (1;%a%)"}, REGIONS) == [(2, "b (1)"), ("*", "a"), (1, "a")]
-    assert spoken_of({key: "(object;%a%) > 0"}, REGIONS) == [("object", "a")]
-    assert spoken_of(given, REGIONS) == []  # no prediction: a condition has no semicolon
-    assert spoken_of({}, REGIONS) == []
 
 
 def test_a_region_name_becomes_its_number() -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError
-from wug.families import syntaxgym
-from wug.types import Notice, Outcome
+from wug.families.syntaxgym.evaluated import EvaluatedSuite, read_evaluated
+from wug.families.syntaxgym.tables import surprisals
+from wug.types import Notice, Outcome, Result
 
 
 def region(number: int, bits: object) -> dict[str, Any]:
@@ -56,8 +57,13 @@ def save(document: object, path: Path) -> Path:
 
 
 def verdicts(path: Path, gold: Path | None = None, metric: str | None = None) -> dict[str, Any]:
-    rows = syntaxgym.score_evaluated(path, gold, metric)
+    rows = read_evaluated(path, gold, metric).rows()
     return {row.check: row.value for row in rows if isinstance(row, Outcome)}
+
+
+def result_of(evaluated: EvaluatedSuite) -> Result:
+    outcomes = tuple(row for row in evaluated.rows() if isinstance(row, Outcome))
+    return Result("wugs", "syntaxgym", "m", "complete", "", 1, (), outcomes=outcomes)
 
 
 def gold_of(document: dict[str, Any], path: Path) -> Path:
@@ -78,10 +84,10 @@ def test_predictions_of_the_file_are_judged_by_its_metrics(document: dict[str, A
 
 
 def test_rows_carry_values_and_unknown_words(document: dict[str, Any], tmp_path: Path) -> None:
-    evaluated = syntaxgym.read_evaluated(save(document, tmp_path / "out.json"))
+    evaluated = read_evaluated(save(document, tmp_path / "out.json"))
     assert evaluated.model == "m"
-    table = list(syntaxgym.surprisals_tsv(row for row in evaluated.rows() if isinstance(row, Outcome)))
-    assert table[1:3] == [("1", "a", "1", "r1", "1.0", "r1"), ("1", "a", "2", "r2", "2.0", "")]
+    _, table = surprisals([result_of(evaluated)])
+    assert table[:2] == [("wugs", "1", "a", 1, "r1", 1.0, "r1"), ("wugs", "1", "a", 2, "r2", 2.0, "")]
 
 
 def test_predictions_come_from_the_gold_suite_where_the_file_has_none(document: dict[str, Any], tmp_path: Path) -> None:
@@ -89,7 +95,7 @@ def test_predictions_come_from_the_gold_suite_where_the_file_has_none(document: 
     del document["predictions"]
     path = save(document, tmp_path / "out.json")
     assert verdicts(path, gold, "sum") == {"prediction_0": True, "all_predictions": True}
-    assert syntaxgym.read_evaluated(path, gold).suite.name == "wugs v2"
+    assert read_evaluated(path, gold).suite.name == "wugs v2"
 
 
 def test_no_predictions_anywhere_is_an_error(document: dict[str, Any], tmp_path: Path) -> None:
@@ -100,9 +106,9 @@ def test_no_predictions_anywhere_is_an_error(document: dict[str, Any], tmp_path:
 
 def test_a_table_with_values_is_judged_with_its_gold_suite(document: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "out.tsv"
-    evaluated = syntaxgym.read_evaluated(save(document, tmp_path / "out.json"), metric="sum")
-    rows = [row for row in evaluated.rows() if isinstance(row, Outcome)]
-    path.write_text(syntaxgym.tsv_text(syntaxgym.surprisals_tsv(rows)), encoding="utf-8")
+    evaluated = read_evaluated(save(document, tmp_path / "out.json"), metric="sum")
+    columns, rows = surprisals([result_of(evaluated)])
+    path.write_text("".join("\t".join(map(str, row[1:])) + "\n" for row in (columns, *rows)), encoding="utf-8")
     assert verdicts(path, gold_of(document, tmp_path / "in.json")) == {"prediction_0": True, "all_predictions": True}
 
 
@@ -157,5 +163,5 @@ def test_items_that_do_not_match_the_gold_suite_are_an_error(document: dict[str,
 def test_sentences_that_differ_from_the_gold_suite_are_a_notice(document: dict[str, Any], tmp_path: Path) -> None:
     gold = gold_of(document, tmp_path / "in.json")
     document["items"][0]["conditions"][1]["regions"][0]["content"] = "other"
-    rows = list(syntaxgym.score_evaluated(save(document, tmp_path / "out.json"), gold))
+    rows = list(read_evaluated(save(document, tmp_path / "out.json"), gold).rows())
     assert rows[0] == Notice("1 sentences differ from the gold suite's; the first is item 1, condition b")

@@ -18,7 +18,10 @@ import pytest
 from reference import reference
 from wug.alignment import align
 from wug.families import syntaxgym
-from wug.types import LN2, Notice, Outcome, Request, Row, Scored
+from wug.families.syntaxgym.evaluated import read_evaluated
+from wug.families.syntaxgym.tables import surprisals as surprisals_of_syntaxgym
+from wug.families.syntaxgym.write import evaluated_json
+from wug.types import LN2, Notice, Outcome, Request, Result, Row, Scored
 
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 CASES = [("test", "test_", model) for model in ("grnn", "transformer-xl")]
@@ -88,7 +91,9 @@ def test_token_surprisals_give_the_published_region_values(folder: str, prefix: 
     base = data(f"reference_cases/data/{folder}")
     suite = syntaxgym.read(base / f"{prefix}in.json", {"eos": "last_region", "metric": "all"})[0]
     rows = [row for row in suite.run(published(folder, prefix, model)) if isinstance(row, Outcome)]
-    found = syntaxgym.with_results(suite, rows, model)
+    found = evaluated_json(
+        Result(suite.name, suite.kind, model, "complete", "", 1, (), outcomes=tuple(rows), meta=suite.meta)
+    )
     expected = json.loads((base / f"{prefix}out_{model}.json").read_text(encoding="utf-8"))
     compared = 0
     for item, published_item in zip(found["items"], expected["items"], strict=True):
@@ -118,11 +123,11 @@ def test_the_published_verdicts_are_reproduced() -> None:
         path = data("reference_cases") / row["file"].removeprefix("syntaxgym-core/")
         index = row["prediction_id"]
         if "extracted" in row["file"]:
-            evaluated = syntaxgym.read_evaluated(_with_formula(path, row["formula"]), None, row["metric"])
+            evaluated = read_evaluated(_with_formula(path, row["formula"]), None, row["metric"])
             index = "0"
         else:
             gold = path.parent / ("test_in.json" if path.parent.name == "test" else "in.json")
-            evaluated = syntaxgym.read_evaluated(path, gold, row["metric"])
+            evaluated = read_evaluated(path, gold, row["metric"])
         verdicts = {
             (outcome.item, outcome.check): outcome.value for outcome in evaluated.rows() if isinstance(outcome, Outcome)
         }
@@ -144,10 +149,12 @@ def _with_formula(path: Path, formula: str) -> Path:
 
 
 def test_an_evaluated_suite_makes_the_published_table() -> None:
-    evaluated = syntaxgym.read_evaluated(data("reference_cases/extracted/dummy_suite_evaluated.json"))
-    rows = list(syntaxgym.surprisals_tsv(row for row in evaluated.rows() if isinstance(row, Outcome)))
+    evaluated = read_evaluated(data("reference_cases/extracted/dummy_suite_evaluated.json"))
+    outcomes = tuple(row for row in evaluated.rows() if isinstance(row, Outcome))
+    columns, rows = surprisals_of_syntaxgym([Result("s", "syntaxgym", "m", "complete", "", 1, (), outcomes=outcomes)])
+    cells = [["" if cell is None else str(cell) for cell in row[1:]] for row in (columns, *rows)]
     with data("reference_cases/extracted/dummy_suite_as_dataframe.csv").open(encoding="utf-8", newline="") as lines:
-        assert [list(row) for row in rows] == list(csv.reader(lines))
+        assert cells == list(csv.reader(lines))
 
 
 def _rows(suite: syntaxgym.SyntaxGymSuite) -> list[Row]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,10 @@ from hypothesis import strategies as st
 
 from wug.errors import InputError
 from wug.families import syntaxgym
+from wug.families.syntaxgym.evaluated import read_evaluated
+from wug.families.syntaxgym.measures import METRICS
+from wug.families.syntaxgym.tables import surprisals
+from wug.families.syntaxgym.write import evaluated_json
 from wug.types import Outcome, Result
 
 SUITE: dict[str, Any] = {
@@ -146,36 +149,23 @@ def test_a_faulty_table_is_refused_with_its_line(text: str, words: str, tmp_path
     assert words in str(caught.value)
 
 
-def test_an_evaluated_suite_has_values_unknown_words_and_the_model(tmp_path: Path) -> None:
-    suite = written(SUITE, tmp_path)
-    document = syntaxgym.with_results(suite, outcomes(), "causal/gpt2@607a30d")
-    region = document["items"][0]["conditions"][0]["regions"][0]
-    assert region["metric_value"] == {"sum": 2.5}
-    assert region["oovs"] == ["wug", "x"]
-    assert region["gloss"] == "det n"
-    assert document["meta"]["model"] == "causal/gpt2@607a30d"
-    assert "model" not in suite.head
-    jsonschema.validate(document, syntaxgym.schema())
-
-
 def test_a_result_is_an_evaluated_suite_that_can_be_judged_again(tmp_path: Path) -> None:
     suite = written(SUITE, tmp_path)
     result = Result("wugs", "syntaxgym", "m", "complete", "wug:1|…", 1, (), (), tuple(outcomes()), meta=suite.meta)
-    document = syntaxgym.evaluated_json(result)
+    document = evaluated_json(result)
     assert document["meta"]["signature"] == "wug:1|…"
+    assert document["meta"]["model"] == "m"
+    region = document["items"][0]["conditions"][0]["regions"][0]
+    assert (region["metric_value"], region["oovs"]) == ({"sum": 2.5}, ["wug", "x"])
     jsonschema.validate(document, syntaxgym.schema())
     path = tmp_path / "evaluated.json"
     path.write_text(syntaxgym.json_text(document), encoding="utf-8")
-    again = [row for row in syntaxgym.score_evaluated(path) if isinstance(row, Outcome)]
+    again = [row for row in read_evaluated(path).rows() if isinstance(row, Outcome)]
     assert [(row.item, row.check, row.value) for row in again] == [
         ("1", "prediction_0", False),  # 3 bits are not less than 1
         ("1", "prediction_1", True),
         ("1", "all_predictions", False),
     ]
-
-
-def test_an_evaluated_suite_of_some_items_has_only_these(tmp_path: Path) -> None:
-    assert syntaxgym.with_results(written(SUITE, tmp_path), [], "m")["items"] == []
 
 
 def test_the_results_table_has_the_columns_that_users_know() -> None:
@@ -186,12 +176,10 @@ def test_the_results_table_has_the_columns_that_users_know() -> None:
 
 
 def test_the_surprisal_table_has_the_columns_that_users_know() -> None:
-    text = syntaxgym.tsv_text(syntaxgym.surprisals_tsv(outcomes()))
-    assert text.splitlines()[:3] == [
-        "item_number\tcondition_name\tregion_number\tcontent\tmetric_value\toovs",
-        "1\ta\t1\tThe wug\t2.5\twug,x",
-        "1\ta\t2\truns\t3.0\t",
-    ]
+    result = Result("wugs", "syntaxgym", "m", "complete", "", 1, (), outcomes=tuple(outcomes()))
+    columns, rows = surprisals([result])
+    assert columns == ("suite", "item_number", "condition_name", "region_number", "content", "metric_value", "oovs")
+    assert rows[:2] == [("wugs", "1", "a", 1, "The wug", 2.5, "wug,x"), ("wugs", "1", "a", 2, "runs", 3.0, "")]
 
 
 # Round trips
@@ -269,6 +257,8 @@ def test_whatever_loads_satisfies_the_schema(tmp_path: Path, document: dict[str,
 
 def test_the_schema_is_a_schema_and_refuses_what_the_reader_refuses() -> None:
     schema = syntaxgym.schema()
+    assert schema["$defs"]["metric"]["enum"] == list(METRICS)
+    assert schema["properties"]["meta"]["properties"]["metric"]["anyOf"][2]["items"]["enum"] == [*METRICS, "all"]
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     assert validator.is_valid(SUITE)
@@ -286,8 +276,3 @@ def test_the_schema_is_a_schema_and_refuses_what_the_reader_refuses() -> None:
 def test_a_field_with_half_a_surrogate_pair_is_still_written(tmp_path: Path) -> None:
     suite = written({**SUITE, "license": "\ud800"}, tmp_path)
     assert "\\ud800" in syntaxgym.json_text(syntaxgym.to_json(suite))
-
-
-def test_a_tab_in_a_field_is_quoted() -> None:
-    text = syntaxgym.tsv_text([("a\tb", "c")])
-    assert list(csv.reader(io.StringIO(text), delimiter="\t")) == [["a\tb", "c"]]

@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from wug.errors import InputError
-from wug.families.syntaxgym.checks import SUMMARY
-from wug.families.syntaxgym.evaluated import EvaluatedSuite, read_evaluated, score_evaluated
+from wug.families.syntaxgym.checks import SUMMARY as SUMMARY
 from wug.families.syntaxgym.files import COLUMNS, header, is_table, plain_name
-from wug.families.syntaxgym.json_schema import schema
-from wug.families.syntaxgym.options import OPTIONS, Choices, choices
+from wug.families.syntaxgym.options import OPTIONS as OPTIONS
+from wug.families.syntaxgym.options import Choices, choices
 from wug.families.syntaxgym.read import inspect, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.families.syntaxgym.tables import surprisals, tsv
-from wug.families.syntaxgym.write import (
-    evaluated_json,
-    json_text,
-    left_out_of_csv,
-    surprisals_tsv,
-    to_csv,
-    to_json,
-    tsv_text,
-    with_results,
-)
+from wug.families.syntaxgym.tables import tsv as tsv
+from wug.families.syntaxgym.write import json_text, left_out_of_csv, to_csv, to_json
 from wug.files import write_text
 from wug.types import Problem
-
-__all__ = [
-    "OPTIONS",
-    "SUMMARY",
-    "EvaluatedSuite",
-    "SyntaxGymSuite",
-    "check",
-    "convert",
-    "evaluated_json",
-    "json_text",
-    "read",
-    "read_evaluated",
-    "recognises",
-    "schema",
-    "score_evaluated",
-    "surprisals",
-    "surprisals_tsv",
-    "to_csv",
-    "to_json",
-    "tsv",
-    "tsv_text",
-    "with_results",
-]
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -71,6 +41,12 @@ def check(path: Path) -> list[Problem]:
         return inspect(path, Choices()).faults.problems()
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a suite, with or without results."""
+    found: dict[str, Any] = json.loads((resources.files(__name__) / "suite.schema.json").read_text(encoding="utf-8"))
+    return found
 
 
 def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]:

@@ -38,13 +38,11 @@ class EvaluatedSuite:
             yield from self.suite.judge(item, self.sentences[str(item.number)])
 
 
-def score_evaluated(path: Path, gold: Path | None = None, metric: str | None = None) -> Iterator[Row]:
-    """The verdicts on a file with region values; predictions come from it, or from `gold` where it has none."""
-    yield from read_evaluated(path, gold, metric).rows()
-
-
 def read_evaluated(path: Path, gold: Path | None = None, metric: str | None = None) -> EvaluatedSuite:
-    """A file with `metric_value` in each region; by `metric`, or by what the file's meta says."""
+    """A file with `metric_value` in each region; by `metric`, or by what the file's meta says.
+
+    Predictions come from it, or from `gold` where it has none.
+    """
     chosen = choices({} if metric is None else {"metric": metric})
     suite = read_suite(path, chosen, evaluated=True)
     faults = Faults()

@@ -1,19 +1,17 @@
-"""Writing suites, suites with results, and the tables that SyntaxGym users know."""
+"""Writing suites, and suites with results."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wug.errors import InputError
 from wug.families.syntaxgym.files import COLUMNS, number
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.types import Outcome, Result
-
-SURPRISALS = ("item_number", "condition_name", "region_number", "content", "metric_value", "oovs")
+from wug.types import Result
 
 
 def to_json(suite: SyntaxGymSuite) -> dict[str, Any]:
@@ -118,41 +116,6 @@ def evaluated_json(result: Result) -> dict[str, Any]:
             if outcome.check == "all_predictions"
         ],
     }
-
-
-def with_results(suite: SyntaxGymSuite, outcomes: Iterable[Outcome], model_name: str) -> dict[str, Any]:
-    """The suite, unknown fields included, with `metric_value` and `oovs` in each region and the model in its meta."""
-    details = {outcome.item: outcome.detail["conditions"] for outcome in outcomes if outcome.check == "all_predictions"}
-    document = to_json(suite)
-    document["meta"]["model"] = model_name
-    document["items"] = [item for item in document["items"] if str(item["item_number"]) in details]
-    for item in document["items"]:
-        for condition in item["conditions"]:
-            measured = details[str(item["item_number"])][condition["condition_name"]]["regions"]
-            for region, values in zip(condition["regions"], measured, strict=True):
-                region["metric_value"] = values["values"]
-                region["oovs"] = values["oovs"]
-    return document
-
-
-def surprisals_tsv(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, ...]]:
-    """Rows of each region's surprisal in bits, by the primary metric; the header first."""
-    yield SURPRISALS
-    for outcome in outcomes:
-        if outcome.check != "all_predictions":
-            continue
-        for name, condition in outcome.detail["conditions"].items():
-            for region in condition["regions"]:
-                value = "" if region["value"] is None else repr(float(region["value"]))
-                oovs = ",".join(region["oovs"])
-                yield outcome.item, name, str(region["number"]), region["content"], value, oovs
-
-
-def tsv_text(rows: Iterable[Sequence[str]]) -> str:
-    """The rows as a tab-separated file's text; a field with a tab or a line break in it is quoted."""
-    out = io.StringIO(newline="")
-    csv.writer(out, delimiter="\t", lineterminator="\n").writerows(rows)
-    return out.getvalue()
 
 
 def _shared_texts(regions: Iterable[Any]) -> list[str]:

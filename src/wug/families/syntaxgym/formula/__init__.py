@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
@@ -40,7 +39,6 @@ __all__ = [
     "canonical",
     "close",
     "parse",
-    "spoken_of",
 ]
 
 
@@ -116,22 +114,6 @@ class Formula:
 def parse(source: str) -> Formula:
     """The prediction that `source` says, or FormulaError with a caret under the fault."""
     return Formula(source, _parser.parse(source))
-
-
-def spoken_of(given: Mapping[str, Any], regions: Mapping[int, str]) -> list[tuple[int | str, str]]:
-    """The regions (a number, or `*`) and conditions of a prediction as a result's `meta["formulas"]` describes it.
-
-    A result from before the regions were stored has only the text, which is parsed again, with names looked up in
-    `regions`; a text that is no prediction speaks of nothing.
-    """
-    if "regions" in given:
-        return [(region, condition) for region, condition in given["regions"]]
-    try:
-        atoms = parse(str(given.get("canonical") or given.get("source") or "")).atoms()
-    except FormulaError:
-        return []
-    numbers: dict[int | str, int] = {name: number for number, name in regions.items()}
-    return [(numbers.get(region, region), condition) for region, condition in atoms]
 
 
 def _region(atom: Atom, regions: Mapping[int, str], source: str) -> int | str:

@@ -27,23 +27,14 @@ _RELATION = {
     "==": "exactly equal to {}",
     "!=": "different from {}",
 }
-_SURPRISING = {
-    ">": ("more surprising", "than"),
-    ">=": ("at least as surprising", "as"),
-    "<": ("less surprising", "than"),
-    "<=": ("at most as surprising", "as"),
-    "=": ("about as surprising", "as"),
-    "==": ("exactly as surprising", "as"),
-    "!=": ("not exactly as surprising", "as"),
-}
-_MUCH = {
+_DEGREE = {
     ">": ("more", "than"),
-    ">=": ("at least as much", "as"),
+    ">=": ("at least as", "as"),
     "<": ("less", "than"),
-    "<=": ("at most as much", "as"),
-    "=": ("about as much", "as"),
-    "==": ("exactly as much", "as"),
-    "!=": ("not exactly as much", "as"),
+    "<=": ("at most as", "as"),
+    "=": ("about as", "as"),
+    "==": ("exactly as", "as"),
+    "!=": ("not exactly as", "as"),
 }
 _DENIED = {
     "is": "is not",
@@ -179,7 +170,8 @@ class _Reader:
         return _Clause(self.number(left), "is", _RELATION[operator].format(self.number(right)))
 
     def places(self, place: _Place, operator: str, other_place: _Place) -> _Clause:
-        degree, link = _SURPRISING[operator]
+        degree, link = _DEGREE[operator]
+        degree = f"{degree} surprising"
         verb = "are" if len(place.regions) > 1 else "is"
         if place.regions == other_place.regions:
             rest = f"{degree} in {place.condition} {link} in {other_place.condition}"
@@ -192,7 +184,8 @@ class _Reader:
         return _Clause(subject, verb, f"{degree} {link} {other} in {other_place.condition}")
 
     def rises(self, rise: _Rise, operator: str, fall: _Rise) -> _Clause:
-        much, link = _MUCH[operator]
+        degree, link = _DEGREE[operator]
+        much = f"{degree} much" if link == "as" else degree
         step, other = f"from {rise.other} to {rise.condition}", f"from {fall.other} to {fall.condition}"
         topic = self.regions(rise.regions)
         if rise.regions != fall.regions:

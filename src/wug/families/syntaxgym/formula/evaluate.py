@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from statistics import fmean
 from typing import NoReturn, TypeAlias
@@ -60,23 +61,9 @@ def margin_of(node: Node, value: Surprisal, source: str) -> float:
             raise AssertionError("only a truth value has a margin")
 
 
-def compare(operator: str, left: float, right: float) -> bool:
+def compare(sign: str, left: float, right: float) -> bool:
     """Whether a comparison of two numbers holds."""
-    match operator:
-        case "<":
-            return left < right
-        case "<=":
-            return left <= right
-        case ">":
-            return left > right
-        case ">=":
-            return left >= right
-        case "=":
-            return close(left, right)
-        case "==":
-            return left == right
-        case _:
-            return left != right
+    return _COMPARISONS[sign](left, right)
 
 
 def close(left: float, right: float) -> bool:
@@ -113,10 +100,10 @@ def _round(number: float, places: float = 0) -> float:
 
 
 _OPERATIONS: dict[str, Callable[..., float]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: left / right,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
     "abs": abs,
     "min": lambda *values: min(values),
     "max": lambda *values: max(values),
@@ -129,8 +116,19 @@ _OPERATIONS: dict[str, Callable[..., float]] = {
 }
 
 
-def _distance(operator: str, apart: float, right: float) -> float:
-    match operator:
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": close,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def _distance(sign: str, apart: float, right: float) -> float:
+    match sign:
         case ">" | ">=":
             return apart
         case "<" | "<=":
