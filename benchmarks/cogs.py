@@ -43,7 +43,7 @@ SCORE = """
 import sys
 from pathlib import Path
 from wug.families import cogs
-found = cogs.score(Path(sys.argv[1]), Path(sys.argv[2])).estimates()
+found = cogs.score(Path(sys.argv[1]), [Path(sys.argv[2])])[0].estimates()
 print(len(found), *(round(e.value, 4) for e in found if e.group == "all" and e.check in sys.argv[3:]))
 """
 

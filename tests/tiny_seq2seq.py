@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from wug.families.pcfgset.make.pcfgset import Plan, make, write
+from wug.families.pcfgset.make.pcfgset import Plan, make
+from wug.files import write_lines
 from wug.runs.opening import open_suites
 from wug.types import Suite
 
@@ -37,7 +38,7 @@ def pcfg_tests(folder: Path) -> list[Suite]:
     for kind in ("pcfgset", "systematicity", "substitutivity", "localism", "overgeneralisation"):
         files = make(kind, plan)
         kept = {name: lines for name, lines in files.items() if "train" not in name and "primitive" not in name}
-        write(kept, folder / kind)
+        write_lines(kept, folder / kind)
     return open_suites(str(folder))
 
 

@@ -235,7 +235,7 @@ def _rows(rows: Any) -> None:
 
 
 def _evaluated(folder: Path) -> None:
-    from wug.families.syntaxgym import read_evaluated
+    from wug.families.syntaxgym.evaluated import read_evaluated
 
     _rows(read_evaluated(folder / "done.json").rows())
 
@@ -250,31 +250,30 @@ def _published(folder: Path) -> None:
 def _forms(name: str, folder: Path) -> None:
     from wug.families import cogs
 
-    scoring = cogs.score(folder / "gold.tsv", folder / name, smatch=True)
-    for system in scoring.systems:
+    for system in cogs.score(folder / "gold.tsv", [folder / name], smatch=True):
         _rows(system.rows(lines=True))
 
 
 def _plain(folder: Path, gold: bool = False) -> None:
-    from wug.families.pcfgset import answered_plain
+    from wug.families.pcfgset.plain import answered_plain
 
     _rows(answered_plain(folder / "run.txt", (folder / "test.src", folder / "test.tgt") if gold else None).rows)
 
 
 def _steps(folder: Path) -> None:
-    from wug.families.pcfgset import answered_steps
+    from wug.families.pcfgset.localism import answered_steps
 
     _rows(answered_steps(folder / "run.txt").rows)
 
 
 def _exceptions(folder: Path) -> None:
-    from wug.families.pcfgset import answered_exceptions
+    from wug.families.pcfgset.overgeneralisation import answered_exceptions
 
     _rows(answered_exceptions(folder / "ratio=0.1_run=1.txt", None).rows)
 
 
 def _twins(folder: Path) -> None:
-    from wug.families.pcfgset import answered_twins
+    from wug.families.pcfgset.substitutivity import answered_twins
 
     _rows(answered_twins(folder / "a.txt", folder / "b.txt", None).rows)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from reference import reference
 from wug.families import pairs, pcfgset, syntaxgym
+from wug.families.pcfgset.localism import answered_steps
 from wug.runs.compare import Choice, compare
 from wug.runs.evaluate import ask_through, evaluate
 from wug.runs.opening import builtin_suites, open_suites
@@ -183,7 +184,7 @@ def test_what_a_model_with_a_carried_state_read_is_in_its_signature(tmp_path: Pa
 
 def test_published_localism_runs_in_orders_of_their_own_are_the_same_suite() -> None:
     folder = reference("pcfgset/model_predictions/lstms2s/localism")
-    asked: Any = [pcfgset.answered_steps(folder / f"run={n}.txt.gz").suite for n in (1, 2, 3)]
+    asked: Any = [answered_steps(folder / f"run={n}.txt.gz").suite for n in (1, 2, 3)]
     (tested,) = pcfgset.read(reference("pcfgset/localism/unrolled_test.tsv.gz"), {})
     sources = [{sample.item: sample.source for sample in suite.items} for suite in (*asked, tested)]
     assert {suite.checksum for suite in (*asked, tested)} == {tested.checksum}

@@ -27,6 +27,7 @@ from command_line import wug
 from seen_page import classed, elements, words
 from wug.families import cogs, pcfgset
 from wug.families.pcfgset.language import answer
+from wug.families.pcfgset.overgeneralisation import answered_exceptions
 from wug.rows import InMemory, Rows
 from wug.runs.average import averages
 from wug.runs.compare import Choice, Comparison, compare
@@ -160,7 +161,7 @@ def epochs(folder: Path) -> Result:
     ]
     path = folder / "ratio=0.1_run=1.txt"
     path.write_text("".join(lines), encoding="utf-8")
-    found = pcfgset.answered_exceptions(path)
+    found = answered_exceptions(path)
     return conclude(found.suite, material.MODEL, "wug:0|suite:epochs", found.rows)
 
 
@@ -209,9 +210,9 @@ def types(folder: Path) -> Result:
     gold.write_text("".join(f"A dog slept .\t{dog}\t{name}\n" for name in names), encoding="utf-8")
     forms = [dog, f"{dog} (", dog.replace("agent", "theme"), dog, "cat ( x _ 1 )"]
     given.write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
-    scoring = cogs.score(gold, [given])
-    suite = cogs.CogsSuite(scoring.gold, scoring.settings)
-    return conclude(suite, material.MODEL, "wug:0|suite:gen", scoring.systems[0].rows())
+    (system,) = cogs.score(gold, [given])
+    suite = cogs.CogsSuite(system.gold, system.settings)
+    return conclude(suite, material.MODEL, "wug:0|suite:gen", system.rows())
 
 
 MADE = {

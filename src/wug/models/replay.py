@@ -194,6 +194,6 @@ def _sentences_of(path: Path, given: Path | None) -> Path:
 
 
 def _from_predictions(path: Path) -> dict[str, str]:
-    from wug.families.pcfgset import answers
+    from wug.families.pcfgset.predictions import answers
 
     return {source: given[0] for source, given in answers(path).items()}

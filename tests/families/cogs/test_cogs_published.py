@@ -14,6 +14,7 @@ import pytest
 from reference import reference
 from wug.families import cogs
 from wug.families.cogs.logical_form import canonical, equivalent, parse, violations
+from wug.families.cogs.types import GENERALISATIONS
 from wug.types import Estimate
 
 FILES = {
@@ -80,7 +81,7 @@ def test_every_published_form_is_well_formed_and_makes_sense(name: str) -> None:
 @pytest.mark.parametrize("compat", [True, False], ids=["as the reference", "by our definitions"])
 def test_the_expected_values_are_reproduced(pair: str, compat: bool) -> None:
     row = expected()[pair]
-    scoring = cogs.score(published(row["gold"]), published(row["system"]), reference_compat=compat)
+    (scoring,) = cogs.score(published(row["gold"]), [published(row["system"])], reference_compat=compat)
     found = {estimate.check: estimate for estimate in scoring.estimates() if estimate.group == "all"}
     assert found["exact_match"].n == int(row["n"])
     wanted = {
@@ -93,7 +94,7 @@ def test_the_expected_values_are_reproduced(pair: str, compat: bool) -> None:
 
 
 def test_the_motivating_example_gives_what_is_said_of_each_prediction() -> None:
-    scoring = cogs.score(published("pairs/seed_example_gold.tsv"), published("pairs/seed_example_system.tsv"))
+    (scoring,) = cogs.score(published("pairs/seed_example_gold.tsv"), [published("pairs/seed_example_system.tsv")])
     lines = list(scoring.per_line())
     with published("pairs/seed_example_perline.tsv").open(encoding="utf-8", newline="") as rows:
         for line, row in zip(lines, csv.DictReader(rows, delimiter="\t"), strict=True):
@@ -118,7 +119,7 @@ def test_the_two_editions_of_gen_differ_in_51_lines_of_one_type() -> None:
 
 
 def test_lexical_and_structural_types_have_a_thousand_lines_each() -> None:
-    scoring = cogs.score(published("gen.tsv.gz"), published("gen_2020_unfixed.tsv.gz"), bleu=False)
+    (scoring,) = cogs.score(published("gen.tsv.gz"), [published("gen_2020_unfixed.tsv.gz")], bleu=False)
     found: dict[str, Estimate] = {e.group: e for e in scoring.estimates() if e.check == "exact_match"}
     assert (found["kind=lexical"].n, found["kind=structural"].n) == (18_000, 3_000)
     assert found["type=obj_pp_to_subj_pp"].value == pytest.approx(0.949)
@@ -127,7 +128,7 @@ def test_lexical_and_structural_types_have_a_thousand_lines_each() -> None:
 
 def test_types_have_the_sections_of_the_paper() -> None:
     sections = json.loads(published("gen_cases_to_paper_sections.json").read_text(encoding="utf-8"))
-    for name, known in cogs.GENERALISATIONS.items():
+    for name, known in GENERALISATIONS.items():
         assert sections[name].startswith(f"{known.section}. ")
 
 

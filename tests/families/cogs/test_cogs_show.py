@@ -50,11 +50,11 @@ def scored(folder: Path, predicted: Sequence[Sequence[str]] = (PREDICTED,), **op
     for number, forms in enumerate(predicted):
         paths.append(folder / f"system_{number}.txt")
         paths[-1].write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
-    scoring = family.score(gold, paths, **options)
-    suite = family.CogsSuite(scoring.gold, scoring.settings)
+    systems = family.score(gold, paths, **options)
+    suite = family.CogsSuite(systems[0].gold, systems[0].settings)
     results = [
         conclude(suite, f"file/{number}", f"wug:0.1.0|suite:gen|model:{number}", judged.rows())
-        for number, judged in enumerate(scoring.systems)
+        for number, judged in enumerate(systems)
     ]
     return results[0] if len(results) == 1 else averages(results)[0]
 

@@ -10,6 +10,7 @@ import pytest
 
 from wug.errors import ModelError
 from wug.families import cogs
+from wug.families.cogs.types import GENERALISATIONS
 from wug.types import Estimate, Outcome
 
 LINES = (
@@ -85,7 +86,7 @@ def test_pages_learn_the_types_as_the_paper_groups_them(suite: cogs.CogsSuite) -
 
 
 def test_there_are_21_types_of_which_three_are_structural() -> None:
-    kinds = [known.kind for known in cogs.GENERALISATIONS.values()]
+    kinds = [known.kind for known in GENERALISATIONS.values()]
     assert (len(kinds), kinds.count("structural")) == (21, 3)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wug.errors import FormulaError, UnknownName
-from wug.families.cogs.logical_form import LogicalForm, Term, parse, recognise, render_term, tokens
+from wug.families.cogs.logical_form import parse, recognise, tokens
+from wug.families.cogs.logical_form.parse import LogicalForm, Term, render_term
 
 BOY = (
     "* boy ( x _ 1 ) ; want . agent ( x _ 2 , x _ 1 ) AND want . xcomp ( x _ 2 , x _ 4 ) "

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from wug.families.cogs.logical_form import canonical, equivalent, order_invariant, parse, renaming
+from wug.families.cogs.logical_form import canonical, equivalent, parse, renaming
+from wug.families.cogs.logical_form.match import order_invariant
 
 SEE = "see . agent ( x _ 1 , Emma ) AND see . theme ( x _ 1 , x _ 3 ) AND cat ( x _ 3 )"
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from wug.errors import FormulaError, MissingExtra
-from wug.families.cogs.logical_form import COUNTS, FEATURES, Judgement, judge
+from wug.families.cogs.logical_form import COUNTS, FEATURES, judge
 from wug.families.cogs.logical_form import measures as _logical_form_measures
+from wug.families.cogs.logical_form.measures import Judgement
 
 GOLD = "* boy ( x _ 1 ) ; see . agent ( x _ 2 , x _ 1 ) AND see . theme ( x _ 2 , Emma )"
 

@@ -19,6 +19,7 @@ from wug.families.cogs.make import data
 from wug.families.cogs.make.clauses import Line
 from wug.families.cogs.make.generalisations import LEXICAL, STRUCTURAL
 from wug.families.cogs.make.lexicon import english
+from wug.families.cogs.types import GENERALISATIONS
 from wug.files import checksum
 
 SIZES = data.Sizes(train=4_000, test=200, each=30)
@@ -137,7 +138,7 @@ def test_the_primitives_are_of_the_published_kinds() -> None:
 
 
 def test_gen_has_every_type_of_cogs_equally_often() -> None:
-    assert Counter(line.type for line in made()["gen.tsv"]) == dict.fromkeys(cogs.GENERALISATIONS, 30)
+    assert Counter(line.type for line in made()["gen.tsv"]) == dict.fromkeys(GENERALISATIONS, 30)
 
 
 def test_all_words_of_the_tests_are_in_training() -> None:
@@ -246,8 +247,8 @@ def test_training_nests_twice_at_most_and_the_test_three_to_twelve_times(kind: s
 
 
 def test_lexical_and_structural_types_are_those_of_the_suite() -> None:
-    assert {name for name, known in cogs.GENERALISATIONS.items() if known.kind == "lexical"} == set(LEXICAL)
-    assert {name for name, known in cogs.GENERALISATIONS.items() if known.kind == "structural"} == set(STRUCTURAL)
+    assert {name for name, known in GENERALISATIONS.items() if known.kind == "lexical"} == set(LEXICAL)
+    assert {name for name, known in GENERALISATIONS.items() if known.kind == "structural"} == set(STRUCTURAL)
 
 
 def test_the_same_seed_makes_the_same_lines_on_every_python() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from reference import reference
 from wug.errors import InputError
-from wug.families.pcfgset.make.table import Cell, Table, published, read_table, table_of
+from wug.families.pcfgset.language import parse
+from wug.families.pcfgset.make.table import Cell, Table, published, read_table
 from wug.files import read_lines
 
 
@@ -31,19 +32,6 @@ def test_there_are_as_many_cells_as_wanted(n: int) -> None:
 def test_shares_are_off_by_less_than_one_line() -> None:
     counts = Counter(cell.length for cell in table(l3=1, l4=1, l5=1).cells(100, Random(1)))
     assert sorted(counts.values()) == [33, 33, 34]
-
-
-def test_a_table_is_made_of_sources() -> None:
-    found = table_of(["copy A1 B2", "copy C3 D4", "append copy A1 B2 , C3 D4"])
-    assert found.weights == ((Cell(3, 1), 2.0), (Cell(7, 2), 1.0))
-    assert (found.depth, found.length) == (2, 7)
-
-
-def test_a_table_is_read_as_it_is_written(tmp_path: Path) -> None:
-    found = table_of(["copy A1 B2", "append copy A1 B2 , C3 D4"])
-    path = tmp_path / "table.tsv"
-    path.write_text("\n".join(found.lines()) + "\n")
-    assert read_table(path) == found
 
 
 @pytest.mark.parametrize(
@@ -70,4 +58,6 @@ def test_a_faulty_table_gives_file_and_line(tmp_path: Path, text: str, message: 
 
 
 def test_the_built_in_table_is_that_of_the_published_test_set() -> None:
-    assert published() == table_of(read_lines(reference("pcfgset/pcfgset/test.src.gz")))
+    expressions = map(parse, read_lines(reference("pcfgset/pcfgset/test.src.gz")))
+    counts = Counter(Cell(expression.length, expression.depth) for expression in expressions)
+    assert published().weights == tuple(sorted((cell, float(count)) for cell, count in counts.items()))

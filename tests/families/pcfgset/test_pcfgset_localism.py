@@ -10,6 +10,9 @@ import pytest
 
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
+from wug.families.pcfgset.localism import answered_steps
+from wug.families.pcfgset.suite import PcfgSuite
+from wug.families.pcfgset.tree import answer_tree
 from wug.models.oracle import Oracle
 from wug.types import Notice, Outcome
 
@@ -38,11 +41,11 @@ class Replies:
         return [self.replies.get(source, answer) for source, answer in zip(sources, right, strict=True)]
 
 
-def suite(folder: Path, text: str = FILE) -> pcfgset.PcfgSuite[Any]:
+def suite(folder: Path, text: str = FILE) -> PcfgSuite[Any]:
     path = folder / "unrolled_test.tsv"
     path.write_text(text)
     (found,) = pcfgset.read(path, {})
-    assert isinstance(found, pcfgset.PcfgSuite)
+    assert isinstance(found, PcfgSuite)
     return found
 
 
@@ -152,7 +155,7 @@ def test_the_tree_of_answers_says_where_it_first_went_wrong(tmp_path: Path) -> N
 def test_the_tree_can_be_shown(tmp_path: Path) -> None:
     model = Replies({"echo A1 B2": "", "append , D4 C3": "C3"})
     detail = outcomes(suite(tmp_path).run(model))[1].detail
-    assert pcfgset.answer_tree(detail) == (
+    assert answer_tree(detail) == (
         "append → C3   ✗ right: D4 C3\n"
         "├─ echo → (nothing)   ✗ first wrong here, right: A1 B2 B2\n"
         "│  └─ A1 B2\n"
@@ -242,7 +245,7 @@ False
 
 def test_a_trace_is_scored_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "trace.txt").write_text(TRACE)
-    rows = list(pcfgset.score_localism(tmp_path / "trace.txt"))
+    rows = list(answered_steps(tmp_path / "trace.txt").rows)
     assert [row.value for row in outcomes(rows)] == [True, False]
     assert [row.value for row in outcomes(rows, "unrolled_accuracy")] == [False, False]
     assert [row.value for row in outcomes(rows, "original_accuracy")] == [False, True]
@@ -252,7 +255,7 @@ def test_a_trace_is_scored_as_it_is(tmp_path: Path) -> None:
 def test_a_trace_that_contradicts_itself_gives_notices(tmp_path: Path) -> None:
     text = TRACE.replace("True", "False").replace("copy T13 ->", "copy T14 ->")
     (tmp_path / "trace.txt").write_text(text)
-    notices = [row.text for row in pcfgset.score_localism(tmp_path / "trace.txt") if isinstance(row, Notice)]
+    notices = [row.text for row in answered_steps(tmp_path / "trace.txt").rows if isinstance(row, Notice)]
     assert "in 1 samples a step was not asked with the answers of the steps before it" in notices
     assert "in 1 samples the trace calls consistent what is not, or the reverse" in notices
 
@@ -270,6 +273,6 @@ def test_a_trace_that_contradicts_itself_gives_notices(tmp_path: Path) -> None:
 def test_a_faulty_trace_gives_its_line(tmp_path: Path, text: str, place: str, message: str) -> None:
     (tmp_path / "trace.txt").write_text(text)
     with pytest.raises(InputError) as caught:
-        list(pcfgset.score_localism(tmp_path / "trace.txt"))
+        list(answered_steps(tmp_path / "trace.txt").rows)
     assert f"trace.txt, {place}: " in str(caught.value)
     assert message in str(caught.value)

@@ -8,6 +8,7 @@ import pytest
 
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
+from wug.families.pcfgset.overgeneralisation import answered_exceptions
 from wug.models.oracle import Oracle
 from wug.types import Estimate, Outcome, Row
 
@@ -97,7 +98,7 @@ def test_a_log_gives_peak_and_memorisation(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text(LOG)
     found = {
         (row.check, row.group): row.value
-        for row in pcfgset.score_overgeneralisation(tmp_path / "log.txt")
+        for row in answered_exceptions(tmp_path / "log.txt").rows
         if isinstance(row, Estimate)
     }
     assert found["overgeneralisation_peak", "all"] == 0.75
@@ -122,7 +123,7 @@ def test_a_log_gives_peak_and_memorisation(tmp_path: Path) -> None:
 def test_a_faulty_log_gives_its_place(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "log.txt").write_text(text)
     with pytest.raises(InputError) as caught:
-        list(pcfgset.score_overgeneralisation(tmp_path / "log.txt"))
+        list(answered_exceptions(tmp_path / "log.txt").rows)
     assert message in str(caught.value)
 
 
@@ -130,6 +131,6 @@ def test_answers_are_scored_beside_the_test_files(tmp_path: Path) -> None:
     folder(tmp_path, SOURCE, EXCEPTION, ORIGINAL)
     (tmp_path / "answers.txt").write_text("A1 B2 B2\nB2 B2\n")
     gold = tmp_path / "test_pcfg_ratio=0.01_exception.src"
-    rows = list(pcfgset.score_overgeneralisation(tmp_path / "answers.txt", gold))
+    rows = list(answered_exceptions(tmp_path / "answers.txt", gold).rows)
     assert values(rows, "overgeneralisation") == [False, True]
     assert values(rows, "memorisation") == [True, False]

@@ -10,6 +10,8 @@ import pytest
 
 from wug.errors import InputError, ModelError, SuiteError
 from wug.families import pcfgset
+from wug.families.pcfgset.plain import answered_plain
+from wug.families.pcfgset.suite import PcfgSuite
 from wug.types import Estimate, Notice, Outcome, Row
 
 
@@ -35,11 +37,11 @@ def values(rows: Iterable[Row], check: str = "accuracy") -> list[object]:
     return [row.value for row in rows if isinstance(row, Outcome) and row.check == check]
 
 
-def suite(folder: Path, source: str, target: str, name: str = "test") -> pcfgset.PcfgSuite[Any]:
+def suite(folder: Path, source: str, target: str, name: str = "test") -> PcfgSuite[Any]:
     write(folder / f"{name}.src", source)
     write(folder / f"{name}.tgt", target)
     (found,) = pcfgset.read(folder, {})
-    assert isinstance(found, pcfgset.PcfgSuite)
+    assert isinstance(found, PcfgSuite)
     return found
 
 
@@ -129,12 +131,12 @@ TABLE = "source\ttarget\tprediction\ncopy A1 B2\tA1 B2\tA1 B2\ncopy C3\tC3\t\n"
 
 
 def test_a_table_of_predictions_is_scored_by_its_own_targets(tmp_path: Path) -> None:
-    assert values(pcfgset.score_plain(write(tmp_path / "run.txt", TABLE))) == [True, False]
+    assert values(answered_plain(write(tmp_path / "run.txt", TABLE)).rows) == [True, False]
 
 
 def test_a_table_without_targets_is_scored_by_the_meanings(tmp_path: Path) -> None:
     table = "prediction\tsource\nB2 A1\treverse A1 B2\nA1\treverse A1 B2\n"
-    assert values(pcfgset.score_plain(write(tmp_path / "run.txt", table))) == [True, False]
+    assert values(answered_plain(write(tmp_path / "run.txt", table)).rows) == [True, False]
 
 
 def gold(folder: Path, source: str, target: str) -> tuple[Path, Path]:
@@ -144,7 +146,7 @@ def gold(folder: Path, source: str, target: str) -> tuple[Path, Path]:
 def test_rows_in_another_order_are_aligned_by_source_and_duplicates_by_order(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\ncopy C3\ncopy A1\n", "A1\nC3\nA1\n")
     table = "source\ttarget\tprediction\ncopy A1\tA1\tA1\ncopy A1\tA1\tB2\ncopy C3\tC3\tC3\n"
-    rows = list(pcfgset.score_plain(write(tmp_path / "run.txt", table), files))
+    rows = list(answered_plain(write(tmp_path / "run.txt", table), files).rows)
     assert values(rows) == [True, True, False]
 
 
@@ -152,34 +154,34 @@ def test_a_source_without_a_prediction_is_an_error(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\ncopy B2\n", "A1\nB2\n")
     table = write(tmp_path / "run.txt", "source\ttarget\tprediction\ncopy A1\tA1\tA1\n")
     with pytest.raises(InputError, match=r"run\.txt: no prediction for source 2: copy B2"):
-        list(pcfgset.score_plain(table, files))
+        list(answered_plain(table, files).rows)
 
 
 def test_a_prediction_for_another_source_is_an_error(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\n", "A1\n")
     text = "source\ttarget\tprediction\ncopy A1\tA1\tA1\ncopy B2\tB2\tB2\n"
     with pytest.raises(InputError, match=r"run\.txt, line 3: a prediction for what was not asked: copy B2"):
-        list(pcfgset.score_plain(write(tmp_path / "run.txt", text), files))
+        list(answered_plain(write(tmp_path / "run.txt", text), files).rows)
 
 
 def test_plain_answers_are_taken_line_by_line(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\ncopy C3\n", "A1\nC3\n")
-    assert values(pcfgset.score_plain(write(tmp_path / "a.txt", "A1\n\n"), files)) == [True, False]
+    assert values(answered_plain(write(tmp_path / "a.txt", "A1\n\n"), files).rows) == [True, False]
 
 
 def test_fairseq_answers_are_put_in_order(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy A1\ncopy C3\n", "A1\nC3\n")
     text = "S-1\tcopy C3\nH-1\t-0.1\tC3\nH-1\t-0.9\tD4\nP-1\t-0.1\nH-0\t-0.2\tA1\n"
-    assert values(pcfgset.score_plain(write(tmp_path / "a.txt", text), files)) == [True, True]
+    assert values(answered_plain(write(tmp_path / "a.txt", text), files).rows) == [True, True]
 
 
 def test_faulty_gold_is_refused(tmp_path: Path) -> None:
     files = gold(tmp_path, "copy\n", "A1\n")
     with pytest.raises(SuiteError, match=r"test\.src, line 1, column 5"):
-        list(pcfgset.score_plain(write(tmp_path / "a.txt", "A1\n"), files))
+        list(answered_plain(write(tmp_path / "a.txt", "A1\n"), files).rows)
 
 
 def test_a_source_without_meaning_in_a_table_is_named(tmp_path: Path) -> None:
     text = "source\ttarget\tprediction\ncopy\tA1\tA1\n"
     with pytest.raises(InputError, match=r"run\.txt, line 2, source: 'copy' has no argument"):
-        list(pcfgset.score_plain(write(tmp_path / "run.txt", text)))
+        list(answered_plain(write(tmp_path / "run.txt", text)).rows)

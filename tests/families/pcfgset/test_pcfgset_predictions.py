@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError
-from wug.families.pcfgset import answers
-from wug.families.pcfgset.predictions import read_plain, read_table
+from wug.families.pcfgset.predictions import answers, read_plain, read_table
 
 
 def write(path: Path, text: str) -> Path:

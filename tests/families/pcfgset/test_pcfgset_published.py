@@ -12,6 +12,11 @@ import pytest
 
 from reference import reference
 from wug.families import pcfgset
+from wug.families.pcfgset.localism import answered_steps
+from wug.families.pcfgset.overgeneralisation import answered_exceptions
+from wug.families.pcfgset.plain import answered_plain
+from wug.families.pcfgset.predictions import answers as answers_of_pcfgset
+from wug.families.pcfgset.substitutivity import answered_twins
 from wug.models.oracle import Oracle
 from wug.stats import estimates
 from wug.types import Estimate, Outcome, Row
@@ -39,14 +44,14 @@ def values(rows: Iterable[Row]) -> Values:
 
 
 def score_plain(test: str) -> Callable[[Path, str], Values]:
-    return lambda folder, run: values(pcfgset.score_plain(folder / test / f"run={run}.txt.gz"))
+    return lambda folder, run: values(answered_plain(folder / test / f"run={run}.txt.gz").rows)
 
 
 def score_twins(condition: str) -> Callable[[Path, str], Values]:
     def score(folder: Path, run: str) -> Values:
         lead = folder / "substitutivity" / condition
         twin = lead / f"run={run}_synonym.txt.gz"
-        return values(pcfgset.score_substitutivity(lead / f"run={run}.txt.gz", twin))
+        return values(answered_twins(lead / f"run={run}.txt.gz", twin).rows)
 
     return score
 
@@ -54,13 +59,13 @@ def score_twins(condition: str) -> Callable[[Path, str], Values]:
 def score_log(ratio: str) -> Callable[[Path, str], Values]:
     def score(folder: Path, run: str) -> Values:
         log = folder / "overgeneralisation" / f"ratio={ratio}_run={run}.txt"
-        return values(pcfgset.score_overgeneralisation(log))
+        return values(answered_exceptions(log).rows)
 
     return score
 
 
 def score_trace(folder: Path, run: str) -> Values:
-    return values(pcfgset.score_localism(folder / "localism" / f"run={run}.txt.gz"))
+    return values(answered_steps(folder / "localism" / f"run={run}.txt.gz").rows)
 
 
 TESTS: dict[str, tuple[Sequence[str], Callable[[Path, str], Values]]] = {
@@ -157,7 +162,7 @@ def test_running_on_a_published_trace_gives_its_own_consistency() -> None:
     (suite,) = pcfgset.read(reference("pcfgset/localism"), {})
     # Run 2 has empty answers, which become parts of later questions.
     trace = reference("pcfgset/model_predictions/lstms2s/localism/run=2.txt.gz")
-    known = pcfgset.answers(trace)
+    known = answers_of_pcfgset(trace)
     found = values(suite.run(Counted(lambda sources: [known[source][0] for source in sources])))
     assert found["consistency", "all"] == pytest.approx(0.4589735549, abs=1e-6)
 

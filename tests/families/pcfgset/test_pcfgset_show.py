@@ -14,6 +14,7 @@ import pytest
 from seen_page import EVIL, check_escaped, read, tainted_outcomes
 from wug.families import pcfgset as family
 from wug.families.pcfgset.language import FUNCTIONS, answer
+from wug.families.pcfgset.overgeneralisation import answered_exceptions
 from wug.families.pcfgset.show import localism
 from wug.families.pcfgset.show.trees import NODES
 from wug.rows import InMemory
@@ -111,7 +112,7 @@ def log(folder: Path, shares: Sequence[tuple[float, float]]) -> Result:
         lines += [f"Epoch {epoch}", f"Adapted - Sequence Accuracy: {exception}"]
         lines += [f"Original - Sequence Accuracy: {rules}"]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = family.answered_exceptions(path)
+    found = answered_exceptions(path)
     return concluded(found.suite, found.rows, f"file/{shares[0][0]}")
 
 

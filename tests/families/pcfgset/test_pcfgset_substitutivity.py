@@ -9,6 +9,7 @@ import pytest
 
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
+from wug.families.pcfgset.substitutivity import answered_twins
 from wug.stats import estimates, wilson
 from wug.types import Outcome, Row
 
@@ -120,7 +121,7 @@ def table(path: Path, source: str, *predictions: str) -> Path:
 def test_two_tables_are_scored_row_by_row(tmp_path: Path) -> None:
     one = table(tmp_path / "run=1.txt", "repeat A1 B2", TARGET, "", "C3")
     two = table(tmp_path / "run=1_synonym.txt", "repeat_twin A1 B2", TARGET, "", "D4")
-    rows = [row for row in pcfgset.score_substitutivity(one, two) if isinstance(row, Outcome)]
+    rows = [row for row in answered_twins(one, two).rows if isinstance(row, Outcome)]
     assert [row.value for row in rows if row.check == "consistency"] == [True, True, False]
     assert [row.value for row in rows if row.check == "consistency_nonempty"] == [True, False, False]
 
@@ -128,17 +129,17 @@ def test_two_tables_are_scored_row_by_row(tmp_path: Path) -> None:
 def test_tables_of_different_length_or_order_are_refused(tmp_path: Path) -> None:
     one = table(tmp_path / "one.txt", "repeat A1 B2", TARGET, TARGET)
     with pytest.raises(InputError, match=r"two\.txt, line 3: 1 rows beside 2 in one\.txt"):
-        list(pcfgset.score_substitutivity(one, table(tmp_path / "two.txt", "repeat_twin A1 B2", TARGET)))
+        list(answered_twins(one, table(tmp_path / "two.txt", "repeat_twin A1 B2", TARGET)).rows)
     other = table(tmp_path / "two.txt", "repeat_twin C3", TARGET, TARGET)
     with pytest.raises(InputError, match=r"two\.txt, line 2: this is not the twin of its source"):
-        list(pcfgset.score_substitutivity(one, other))
+        list(answered_twins(one, other).rows)
 
 
 def test_plain_answers_are_scored_beside_the_test_files(tmp_path: Path) -> None:
     gold = folder(tmp_path, "repeat A1 B2", "repeat_twin A1 B2") / "test.src"
     (tmp_path / "one.txt").write_text(TARGET + "\n")
     (tmp_path / "two.txt").write_text("C3\n")
-    found = values(list(pcfgset.score_substitutivity(tmp_path / "one.txt", tmp_path / "two.txt", gold)))
+    found = values(list(answered_twins(tmp_path / "one.txt", tmp_path / "two.txt", gold).rows))
     assert (found["consistency"], found["accuracy_original"], found["accuracy_twin"]) == (False, True, False)
 
 

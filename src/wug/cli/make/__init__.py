@@ -28,11 +28,12 @@ class Kinds(Named):
 def _cogs(*, folder: Path, seed: int, train: int, test: int, gen_per_type: int, force: bool) -> None:
     """Write train, dev, test and gen."""
     from wug.families.cogs.make import data
+    from wug.files import write_lines
 
     names = ("train.tsv", "dev.tsv", "test.tsv", "gen.tsv")
     common.refuse_existing([folder / name for name in names], force)
     made = data.make(seed, data.Sizes(train, test, gen_per_type))
-    for path, lines in zip(data.write(made, folder), made.values(), strict=True):
+    for path, lines in zip(write_lines(made, folder), made.values(), strict=True):
         common.say(f"wrote {path}: {len(lines):,} lines")
 
 

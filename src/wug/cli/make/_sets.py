@@ -78,6 +78,7 @@ def make(
 ) -> None:
     """Write the files of a kind; `plan` has the options of CORPUS, where the kind has them, and those of it alone."""
     from wug.families.pcfgset.make import pcfgset
+    from wug.files import write_lines
     from wug.show import charts
 
     if chart is not None:
@@ -90,7 +91,7 @@ def make(
         named = dict(zip([folder.name], made.values(), strict=True))
         folder = folder.parent
     common.refuse_existing((folder / name for name in named), force)
-    written = pcfgset.write(named, folder)
+    written = write_lines(named, folder)
     counts = ", ".join(f"{name} {len(lines):,}" for name, lines in named.items() if not name.endswith(".tgt"))
     common.say(f"wrote {len(written)} file{'s' * (len(written) != 1)} to {folder}: {counts} lines")
     if statistics:

@@ -1,4 +1,4 @@
-"""`wug score`: judge answers that were made elsewhere, a kind in each row of a table."""
+"""`wug score`: judge answers that were made elsewhere, a function a kind."""
 
 from __future__ import annotations
 
@@ -18,106 +18,28 @@ if TYPE_CHECKING:
 
     Judged = Iterable[tuple[Suite, str, Iterable[Row]]]
     """Suites, what their models are called, and the judgements."""
+    Judge = Callable[..., Judged | None]
+    """Judges files; None where it printed something else instead."""
 
 PATH = click.Path(path_type=Path)
 
 
-def _model(name: str, *paths: Path) -> str:
-    """What results call a model of which only files of answers are known."""
-    from wug.files import checksum, read_bytes
+@click.group("score", cls=Named)
+def command() -> None:
+    """Judge answers that were made elsewhere, in the shapes in which they are published.
 
-    return f"file/{name}@{checksum(*(read_bytes(path) for path in paths))}"
+    Files may be gzipped. What is printed and kept is what `wug run` would print and keep.
 
-
-def _cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **measures: Any) -> Judged:
-    """`measures` are what `wug.families.cogs.score` takes."""
-    from wug.errors import InputError
-    from wug.families import cogs
-
-    if per_line is not None and per_line.resolve() in {path.resolve() for path in (gold, *paths)}:
-        raise InputError("is what is to be judged. Give --per-line another name", file=per_line)
-    scoring = cogs.score(gold, paths, **measures)
-    if per_line is not None:
-        cogs.write_per_line(scoring, per_line)
-        common.say(f"wrote {per_line}")
-    suite = cogs.CogsSuite(scoring.gold, scoring.settings)
-    save: bool = click.get_current_context().params["save"]  # what is not kept needs no row a line
-    for path, system in zip(paths, scoring.systems, strict=True):
-        yield suite, _model(path.name, path), system.rows(lines=save)
-
-
-def _localism(paths: Sequence[Path], *, trees: Sequence[int]) -> Judged | None:
-    from wug.families.pcfgset import answered_steps
-
-    if trees:
-        printing.echo("\n\n".join(text for path in paths for text in _drawn(path, trees)))
-        return None
-    return _answered(paths, answered_steps)
-
-
-def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
-    """Samples of a trace as trees."""
-    from wug.errors import InputError
-    from wug.families.pcfgset import answer_tree, answered_steps
-    from wug.types import Outcome
-
-    found = answered_steps(path)
-    for number in samples:
-        if number > len(found.suite):
-            raise InputError(f"there is no sample {number:,}: the trace has {len(found.suite):,}", file=path)
-    details = {row.item: row.detail for row in found.rows if isinstance(row, Outcome) and row.check == "consistency"}
-    return [f"{path.name}, sample {number}\n{answer_tree(details[str(number)])}" for number in samples]
-
-
-def _overgeneralisation(paths: Sequence[Path], *, gold: Path | None) -> Judged:
-    from wug.families.pcfgset import answered_exceptions
-
-    return _answered(paths, lambda path: answered_exceptions(path, gold))
-
-
-def _pairs(paths: Sequence[Path], *, columns: Sequence[str]) -> Judged:
-    from wug.families.pairs import read_published
-
-    for path in paths:
-        found = read_published(path, columns)
-        for name, rows in found.columns.items():
-            yield found.suite, _model(name, path), rows
-
-
-def _pcfgset(paths: Sequence[Path], *, gold: tuple[Path, Path] | None) -> Judged:
-    from wug.families.pcfgset import answered_plain
-
-    return _answered(paths, lambda path: answered_plain(path, gold))
-
-
-def _substitutivity(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path | None) -> Judged:
-    from wug.families.pcfgset import answered_twins
-
-    if len(paths) != len(twins):
-        raise click.UsageError(
-            f"--predictions is given {len(paths)} times and --twin {len(twins)} times: every file needs its twin"
-        )
-    for path, twin in zip(paths, twins, strict=True):
-        found = answered_twins(path, twin, gold)
-        yield found.suite, _model(path.name, path, twin), found.rows
-
-
-def _syntaxgym(paths: Sequence[Path], *, gold: Path | None, metric: str | None) -> Judged:
-    from wug.families.syntaxgym import read_evaluated
-
-    for path in paths:
-        found = read_evaluated(path, gold, metric)
-        yield found.suite, _model(found.model or path.name, path), found.rows()
-
-
-def _answered(paths: Sequence[Path], read: Callable[[Path], Any]) -> Judged:
-    for path in paths:
-        found = read(path)
-        yield found.suite, _model(path.name, path), found.rows
+    \b
+    wug score syntaxgym --predictions evaluated_suite.json
+    wug score pairs     --predictions scored.tab --column NAME
+    wug score cogs      --gold gen.tsv --predictions system.tsv
+    wug score pcfgset   --predictions run=1.txt run=2.txt run=3.txt
+    """
 
 
 def _score(
-    judge: Callable[..., Judged | None],
+    judge: Judge,
     spread: Literal["sample", "population"] | None,
     *,
     paths: tuple[Path, ...],
@@ -162,191 +84,248 @@ def _two_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, Pa
 
 
 def _kind(
-    name: str,
-    judge: Callable[..., Judged | None],
-    about: str,
-    *options: click.Parameter,
-    spread: Literal["sample", "population"] | None = "population",
-) -> click.Command:
-    return click.Command(
-        name,
-        params=[*options, *common.RESULT_OPTIONS],
-        callback=partial(_score, judge, spread),
-        help=about,
-    )
+    *options: click.Parameter, spread: Literal["sample", "population"] | None = "population"
+) -> Callable[[Judge], Judge]:
+    """Make a command of a function that judges files; its name and its docstring are the command's."""
+
+    def decorate(judge: Judge) -> Judge:
+        params = [*options, *common.RESULT_OPTIONS]
+        callback = partial(_score, judge, spread)
+        command.add_command(click.Command(judge.__name__, params=params, callback=callback, help=judge.__doc__))
+        return judge
+
+    return decorate
 
 
-KINDS = (
-    _kind(
-        "cogs",
-        _cogs,
-        """Judge predicted logical forms: exact, well-formed, equal but for order or for the names of indices,
-        and how near.
-
-        Of several systems (one model's seeds) the mean comes as well, with the standard deviation of a sample.
-
-        \b
-        wug score cogs --gold gen.tsv --predictions system.tsv
-        wug score cogs --gold gen.tsv --predictions seed_*.tsv --format json
-        wug score cogs --gold dev.tsv --system dev.tsv --reference-compat
-        """,
-        click.Option(
-            ["--gold"], required=True, type=PATH, help="Sentence, logical form and type, with tabs between them."
-        ),
-        _predictions("A system's forms: a file like the gold file, a table, one form a line, or JSONL", "--system"),
-        MORE,
-        click.Option(
-            ["--per-line"],
-            type=common.FILE,
-            metavar="FILE",
-            help="Write what there is to say about each line: .jsonl as JSON Lines, any other name as TSV.",
-        ),
-        click.Option(
-            ["--reference-compat"], is_flag=True, help="The measures as the first public evaluator computes them."
-        ),
-        click.Option(["--smatch"], is_flag=True, help="Also the F1 of terms under the best renaming of indices."),
-        click.Option(["--seed"], type=int, default=0, show_default=True, help="For the random starts of --smatch."),
-        click.Option(["--bleu/--no-bleu"], default=True, show_default=True, help="BLEU of all forms together."),
-        click.Option(["--dialect"], help="cogs, slog, recogs or variable_free.  [default: by the gold forms]"),
-        spread="sample",
+@_kind(
+    click.Option(["--gold"], required=True, type=PATH, help="Sentence, logical form and type, with tabs between them."),
+    _predictions("A system's forms: a file like the gold file, a table, one form a line, or JSONL", "--system"),
+    MORE,
+    click.Option(
+        ["--per-line"],
+        type=common.FILE,
+        metavar="FILE",
+        help="Write what there is to say about each line: .jsonl as JSON Lines, any other name as TSV.",
     ),
-    _kind(
-        "localism",
-        _localism,
-        """Judge whether sources were answered alike step by step and as a whole.
-
-        Of several runs the mean comes as well, with the standard deviation of the runs themselves. --tree shows what
-        was answered at each step of a sample, and where it first went wrong.
-
-        \b
-        wug score localism --predictions run=1.txt.gz
-        wug score localism --predictions run=1.txt.gz --tree 12
-        """,
-        _predictions("A trace: lines `source -> answer` between lines of dashes, the whole source last"),
-        MORE,
-        click.Option(
-            ["--tree", "trees"],
-            multiple=True,
-            type=common.POSITIVE,
-            metavar="N",
-            help="Print sample N as a tree instead of the results; repeatable.",
-        ),
+    click.Option(
+        ["--reference-compat"], is_flag=True, help="The measures as the first public evaluator computes them."
     ),
-    _kind(
-        "overgeneralisation",
-        _overgeneralisation,
-        """Judge whether exceptions were read by the rules or as exceptions.
+    click.Option(["--smatch"], is_flag=True, help="Also the F1 of terms under the best renaming of indices."),
+    click.Option(["--seed"], type=int, default=0, show_default=True, help="For the random starts of --smatch."),
+    click.Option(["--bleu/--no-bleu"], default=True, show_default=True, help="BLEU of all forms together."),
+    click.Option(["--dialect"], help="cogs, slog, recogs or variable_free.  [default: by the gold forms]"),
+    spread="sample",
+)
+def cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **measures: Any) -> Judged:
+    """Judge predicted logical forms: exact, well-formed, equal but for order or for the names of indices,
+    and how near.
 
-        Of several runs the mean comes as well, with the standard deviation of the runs themselves; the ratio=… in the
-        name of a log says which belong together.
+    Of several systems (one model's seeds) the mean comes as well, with the standard deviation of a sample.
 
-        \b
-        wug score overgeneralisation --predictions ratio=0.001_run=1.txt
-        wug score overgeneralisation --predictions ratio=*.txt --format csv
-        wug score overgeneralisation --gold test_pcfg_ratio=0.001_exception.src --predictions answers.txt
-        """,
-        _predictions("A log with both accuracies of each epoch, or, with --gold, the answers of one model"),
-        MORE,
-        click.Option(
-            ["--gold"],
-            type=PATH,
-            help="For answers: …_exception.src, with its targets and the …_original files beside it.",
-        ),
-    ),
-    _kind(
-        "pairs",
-        _pairs,
-        """Judge the log-probabilities beside minimal pairs, each column as a model of its own.
+    \b
+    wug score cogs --gold gen.tsv --predictions system.tsv
+    wug score cogs --gold gen.tsv --predictions seed_*.tsv --format json
+    wug score cogs --gold dev.tsv --system dev.tsv --reference-compat
+    """
+    from wug.errors import InputError
+    from wug.families.cogs import score, scoring
+    from wug.families.cogs.suite import CogsSuite
 
-        Of several columns the mean comes as well, with the standard deviation of a sample.
+    if per_line is not None and per_line.resolve() in {path.resolve() for path in (gold, *paths)}:
+        raise InputError("is what is to be judged. Give --per-line another name", file=per_line)
+    systems = score(gold, paths, **measures)
+    if per_line is not None:
+        scoring.write_per_line(scoring.per_line(systems), per_line)
+        common.say(f"wrote {per_line}")
+    save: bool = click.get_current_context().params["save"]  # what is not kept needs no row a line
+    for path, system in zip(paths, systems, strict=True):
+        yield CogsSuite(system.gold, system.settings), _model(path.name, path), system.rows(lines=save)
 
-        \b
-        wug score pairs --predictions best_model.tab.gz --column hidden650_batch128_dropout0.2_lr20.0
-        wug score pairs --predictions all_models.tab.gz --format csv
-        """,
-        _predictions("A table in the original format with log-probabilities in further columns"),
-        MORE,
-        click.Option(
-            ["--column", "columns"],
-            multiple=True,
-            metavar="NAME",
-            help="A column of log-probabilities; repeatable.  [default: all that the format itself does not have]",
-        ),
-        spread="sample",
-    ),
-    _kind(
-        "pcfgset",
-        _pcfgset,
-        """Judge answers to the task itself, to systematicity, productivity, or any set with one target a source.
 
-        Plain answers stand one a line, or are the H- lines of fairseq. Of several runs of a test the mean comes as
-        well, with the standard deviation of the runs themselves (as Hupkes et al. print it).
-
-        \b
-        wug score pcfgset --predictions run=1.txt
-        wug score pcfgset --predictions systematicity/run=*.txt.gz --format json
-        wug score pcfgset --gold test.src test.tgt --predictions answers.txt
-        """,
-        _predictions("A table with the columns source, target and prediction, or, with --gold, plain answers"),
-        MORE,
-        click.Option(
-            ["--gold"],
-            nargs=2,
-            type=PATH,
-            metavar="SRC TGT",
-            callback=_two_files,
-            help="The sources and targets that plain answers belong to, line by line.",
-        ),
-    ),
-    _kind(
-        "substitutivity",
-        _substitutivity,
-        """Judge whether sources and the same sources with a synonym in them were answered alike.
-
-        Of several runs of a test the mean comes as well, with the standard deviation of the runs themselves.
-
-        \b
-        wug score substitutivity --predictions run=1.txt --twin run=1_synonym.txt
-        wug score substitutivity --gold test.src --predictions answers.txt --twin twin_answers.txt
-        """,
-        _predictions("A table with the columns source, target and prediction"),
-        click.Option(
-            ["--twin", "twins"],
-            multiple=True,
-            required=True,
-            type=PATH,
-            help="The same with twins in the sources, row by row; as often as --predictions.",
-        ),
-        click.Option(
-            ["--gold"], type=PATH, help="For plain answers: test.src, with test.tgt and test_twin.src beside it."
-        ),
-    ),
-    _kind(
-        "syntaxgym",
-        _syntaxgym,
-        """Judge evaluated suites: region values from a file, predictions judged here.
-
-        \b
-        wug score syntaxgym --predictions evaluated_suite.json
-        wug score syntaxgym --predictions out_grnn.json --gold suite.json --metric mean --format tsv
-        """,
-        _predictions("An evaluated suite (metric_value in each region)"),
-        click.Option(["--gold"], type=PATH, help="The suite with the predictions, where the evaluated one has none."),
-        click.Option(["--metric"], help="Judge by this metric only: sum, mean, median, range, max, min."),
-        spread=None,
+@_kind(
+    _predictions("A trace: lines `source -> answer` between lines of dashes, the whole source last"),
+    MORE,
+    click.Option(
+        ["--tree", "trees"],
+        multiple=True,
+        type=common.POSITIVE,
+        metavar="N",
+        help="Print sample N as a tree instead of the results; repeatable.",
     ),
 )
+def localism(paths: Sequence[Path], *, trees: Sequence[int]) -> Judged | None:
+    """Judge whether sources were answered alike step by step and as a whole.
+
+    Of several runs the mean comes as well, with the standard deviation of the runs themselves. --tree shows what
+    was answered at each step of a sample, and where it first went wrong.
+
+    \b
+    wug score localism --predictions run=1.txt.gz
+    wug score localism --predictions run=1.txt.gz --tree 12
+    """
+    from wug.families.pcfgset.localism import answered_steps
+
+    if trees:
+        printing.echo("\n\n".join(text for path in paths for text in _drawn(path, trees)))
+        return None
+    return _answered(paths, answered_steps)
 
 
-@click.group("score", cls=Named, commands=KINDS)
-def command() -> None:
-    """Judge answers that were made elsewhere, in the shapes in which they are published.
+@_kind(
+    _predictions("A log with both accuracies of each epoch, or, with --gold, the answers of one model"),
+    MORE,
+    click.Option(
+        ["--gold"],
+        type=PATH,
+        help="For answers: …_exception.src, with its targets and the …_original files beside it.",
+    ),
+)
+def overgeneralisation(paths: Sequence[Path], *, gold: Path | None) -> Judged:
+    """Judge whether exceptions were read by the rules or as exceptions.
 
-    Files may be gzipped. What is printed and kept is what `wug run` would print and keep.
+    Of several runs the mean comes as well, with the standard deviation of the runs themselves; the ratio=… in the
+    name of a log says which belong together.
+
+    \b
+    wug score overgeneralisation --predictions ratio=0.001_run=1.txt
+    wug score overgeneralisation --predictions ratio=*.txt --format csv
+    wug score overgeneralisation --gold test_pcfg_ratio=0.001_exception.src --predictions answers.txt
+    """
+    from wug.families.pcfgset.overgeneralisation import answered_exceptions
+
+    return _answered(paths, lambda path: answered_exceptions(path, gold))
+
+
+@_kind(
+    _predictions("A table in the original format with log-probabilities in further columns"),
+    MORE,
+    click.Option(
+        ["--column", "columns"],
+        multiple=True,
+        metavar="NAME",
+        help="A column of log-probabilities; repeatable.  [default: all that the format itself does not have]",
+    ),
+    spread="sample",
+)
+def pairs(paths: Sequence[Path], *, columns: Sequence[str]) -> Judged:
+    """Judge the log-probabilities beside minimal pairs, each column as a model of its own.
+
+    Of several columns the mean comes as well, with the standard deviation of a sample.
+
+    \b
+    wug score pairs --predictions best_model.tab.gz --column hidden650_batch128_dropout0.2_lr20.0
+    wug score pairs --predictions all_models.tab.gz --format csv
+    """
+    from wug.families.pairs import read_published
+
+    for path in paths:
+        found = read_published(path, columns)
+        for name, rows in found.columns.items():
+            yield found.suite, _model(name, path), rows
+
+
+@_kind(
+    _predictions("A table with the columns source, target and prediction, or, with --gold, plain answers"),
+    MORE,
+    click.Option(
+        ["--gold"],
+        nargs=2,
+        type=PATH,
+        metavar="SRC TGT",
+        callback=_two_files,
+        help="The sources and targets that plain answers belong to, line by line.",
+    ),
+)
+def pcfgset(paths: Sequence[Path], *, gold: tuple[Path, Path] | None) -> Judged:
+    """Judge answers to the task itself, to systematicity, productivity, or any set with one target a source.
+
+    Plain answers stand one a line, or are the H- lines of fairseq. Of several runs of a test the mean comes as
+    well, with the standard deviation of the runs themselves (as Hupkes et al. print it).
+
+    \b
+    wug score pcfgset --predictions run=1.txt
+    wug score pcfgset --predictions systematicity/run=*.txt.gz --format json
+    wug score pcfgset --gold test.src test.tgt --predictions answers.txt
+    """
+    from wug.families.pcfgset.plain import answered_plain
+
+    return _answered(paths, lambda path: answered_plain(path, gold))
+
+
+@_kind(
+    _predictions("A table with the columns source, target and prediction"),
+    click.Option(
+        ["--twin", "twins"],
+        multiple=True,
+        required=True,
+        type=PATH,
+        help="The same with twins in the sources, row by row; as often as --predictions.",
+    ),
+    click.Option(["--gold"], type=PATH, help="For plain answers: test.src, with test.tgt and test_twin.src beside it."),
+)
+def substitutivity(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path | None) -> Judged:
+    """Judge whether sources and the same sources with a synonym in them were answered alike.
+
+    Of several runs of a test the mean comes as well, with the standard deviation of the runs themselves.
+
+    \b
+    wug score substitutivity --predictions run=1.txt --twin run=1_synonym.txt
+    wug score substitutivity --gold test.src --predictions answers.txt --twin twin_answers.txt
+    """
+    from wug.families.pcfgset.substitutivity import answered_twins
+
+    if len(paths) != len(twins):
+        raise click.UsageError(
+            f"--predictions is given {len(paths)} times and --twin {len(twins)} times: every file needs its twin"
+        )
+    for path, twin in zip(paths, twins, strict=True):
+        found = answered_twins(path, twin, gold)
+        yield found.suite, _model(path.name, path, twin), found.rows
+
+
+@_kind(
+    _predictions("An evaluated suite (metric_value in each region)"),
+    click.Option(["--gold"], type=PATH, help="The suite with the predictions, where the evaluated one has none."),
+    click.Option(["--metric"], help="Judge by this metric only: sum, mean, median, range, max, min."),
+    spread=None,
+)
+def syntaxgym(paths: Sequence[Path], *, gold: Path | None, metric: str | None) -> Judged:
+    """Judge evaluated suites: region values from a file, predictions judged here.
 
     \b
     wug score syntaxgym --predictions evaluated_suite.json
-    wug score pairs     --predictions scored.tab --column NAME
-    wug score cogs      --gold gen.tsv --predictions system.tsv
-    wug score pcfgset   --predictions run=1.txt run=2.txt run=3.txt
+    wug score syntaxgym --predictions out_grnn.json --gold suite.json --metric mean --format tsv
     """
+    from wug.families.syntaxgym.evaluated import read_evaluated
+
+    for path in paths:
+        found = read_evaluated(path, gold, metric)
+        yield found.suite, _model(found.model or path.name, path), found.rows()
+
+
+def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
+    """Samples of a trace as trees."""
+    from wug.errors import InputError
+    from wug.families.pcfgset.localism import answered_steps
+    from wug.families.pcfgset.tree import answer_tree
+    from wug.types import Outcome
+
+    found = answered_steps(path)
+    for number in samples:
+        if number > len(found.suite):
+            raise InputError(f"there is no sample {number:,}: the trace has {len(found.suite):,}", file=path)
+    details = {row.item: row.detail for row in found.rows if isinstance(row, Outcome) and row.check == "consistency"}
+    return [f"{path.name}, sample {number}\n{answer_tree(details[str(number)])}" for number in samples]
+
+
+def _answered(paths: Sequence[Path], read: Callable[[Path], Any]) -> Judged:
+    for path in paths:
+        found = read(path)
+        yield found.suite, _model(path.name, path), found.rows
+
+
+def _model(name: str, *paths: Path) -> str:
+    """What results call a model of which only files of answers are known."""
+    from wug.files import checksum, read_bytes
+
+    return f"file/{name}@{checksum(*(read_bytes(path) for path in paths))}"

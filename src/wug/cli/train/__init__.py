@@ -63,13 +63,15 @@ def _kind(
     name: str,
     train: Callable[[Training], None],
     material: click.Argument,
-    about: str,
+    about: str | None = None,
     shown: dict[str, str] | None = None,
 ) -> click.Command:
-    """`shown` are defaults in words, where they depend on another option."""
+    """`shown` are defaults in words, where they depend on another option; without `about`, `train` says it."""
     flags = [Flag(option, (shown or {}).get(option.name)) for option in OPTIONS[name]]
     callback = partial(_train, train)
-    return click.Command(name, params=[material, OUTPUT, *flags, SUITE, common.DB], callback=callback, help=about)
+    return click.Command(
+        name, params=[material, OUTPUT, *flags, SUITE, common.DB], callback=callback, help=about or train.__doc__
+    )
 
 
 def _transformer(name: str, train: Callable[[Training], None], like: str) -> click.Command:
@@ -94,36 +96,12 @@ def _train(train: Callable[[Training], None], **values: Any) -> None:
 KINDS = (
     _transformer("causal", kinds.causal, "Llama"),
     _transformer("masked", kinds.masked, "ModernBERT"),
-    _kind(
-        "lstm",
-        kinds.lstm,
-        TEXTS,
-        """Train a word-level LSTM on TEXTS: files with a paragraph a line, also .gz or .xz.
-
-        The model knows the most frequent words; the rest are <unk>. A sentence begins after <eos>.
-
-        \b
-        wug train lstm corpus.txt -o my-lstm --steps 6000 --vocab 20000
-        wug run wug_agreement_pp --model my-lstm
-        """,
-    ),
+    _kind("lstm", kinds.lstm, TEXTS),
     _kind(
         "seq2seq",
         kinds.seq2seq,
         SOURCE,
-        """Train a model that turns SOURCE's sources into its targets: a PCFG SET or COGS folder, or a file of one.
-
-        The model knows the words of the training set. One of T5's shape has relative positions; an LSTM reads the
-        source from both sides. Both have as many layers in the encoder as in the decoder.
-
-        \b
-        wug make pcfgset --samples 400000 --seed 1 -o data
-        wug train seq2seq data -o my-pcfg --epochs 6
-        wug train seq2seq data -o my-lstm --epochs 6 --network lstm
-        wug train seq2seq cogs/train.tsv -o my-cogs --steps 20000 --layers 2
-        wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a run after each epoch
-        """,
-        {
+        shown={
             option.name: f"{option.default}, of an LSTM {OF_LSTM[option.name]}"
             for option in OPTIONS["seq2seq"]
             if option.name in OF_LSTM

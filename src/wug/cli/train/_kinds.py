@@ -73,7 +73,14 @@ def _train_tokens(
 
 
 def lstm(training: Training) -> None:
-    """Train a word-level LSTM."""
+    """Train a word-level LSTM on TEXTS: files with a paragraph a line, also .gz or .xz.
+
+    The model knows the most frequent words; the rest are <unk>. A sentence begins after <eos>.
+
+    \b
+    wug train lstm corpus.txt -o my-lstm --steps 6000 --vocab 20000
+    wug run wug_agreement_pp --model my-lstm
+    """
     from wug.models import read_words, write_words
     from wug.train.checkpoint import Checkpoint
     from wug.train.corpus import encode
@@ -107,7 +114,18 @@ def lstm(training: Training) -> None:
 
 
 def seq2seq(training: Training) -> None:
-    """Train a model that turns sources into targets: a T5, or an LSTM with attention."""
+    """Train a model that turns SOURCE's sources into its targets: a PCFG SET or COGS folder, or a file of one.
+
+    The model knows the words of the training set. One of T5's shape has relative positions; an LSTM reads the
+    source from both sides. Both have as many layers in the encoder as in the decoder.
+
+    \b
+    wug make pcfgset --samples 400000 --seed 1 -o data
+    wug train seq2seq data -o my-pcfg --epochs 6
+    wug train seq2seq data -o my-lstm --epochs 6 --network lstm
+    wug train seq2seq cogs/train.tsv -o my-cogs --steps 20000 --layers 2
+    wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a run after each epoch
+    """
     from wug.train.examples import read_examples
 
     kind = "seq2seq"

@@ -5,41 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
-from wug.families.cogs.predictions import Predictions, read_predictions
-from wug.families.cogs.read import EDITIONS, Gold, looks_like_gold, problems, read_gold
-from wug.families.cogs.settings import OPTIONS, SPLITS, Settings, settings
-from wug.families.cogs.suite import CogsSuite, meta
-from wug.families.cogs.types import GENERALISATIONS, SECTIONS, Generalisation
+from wug.families.cogs.predictions import read_predictions
+from wug.families.cogs.read import looks_like_gold, problems, read_gold
+from wug.families.cogs.settings import OPTIONS, SPLITS, Settings
+from wug.families.cogs.suite import CogsSuite
 from wug.files import head as head_of
 from wug.options import read as read_options
 from wug.types import Problem
 
 if TYPE_CHECKING:
-    from wug.families.cogs.scoring import Scoring
-
-__all__ = [
-    "EDITIONS",
-    "GENERALISATIONS",
-    "OPTIONS",
-    "SECTIONS",
-    "CogsSuite",
-    "Generalisation",
-    "Gold",
-    "Predictions",
-    "Settings",
-    "check",
-    "meta",
-    "read",
-    "read_gold",
-    "read_predictions",
-    "recognises",
-    "require_packages",
-    "score",
-    "write_per_line",
-]
+    from wug.families.cogs.scoring import Judged
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -53,7 +31,8 @@ def recognises(path: Path, head: str) -> bool:
 def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
     """The suite of a file, or those of a folder: dev, test and gen."""
     values = read_options(OPTIONS, options, "cogs")
-    chosen, dialect = settings(options), values["dialect"]
+    dialect = values["dialect"]
+    chosen = Settings(values["reference_compat"], values["smatch"], values["bleu"], values["seed"])
     if not path.is_dir():
         return [CogsSuite(read_gold(path, dialect), chosen)]
     files = _files(path)
@@ -88,36 +67,17 @@ def check(path: Path) -> list[Problem]:
     return found
 
 
-def score(
-    gold: Path,
-    predictions: Path | Sequence[Path],
-    *,
-    reference_compat: bool = False,
-    smatch: bool = False,
-    bleu: bool = True,
-    seed: int = 0,
-    dialect: str | None = None,
-) -> Scoring:
-    """What the predictions in one file, or of several systems in several, are worth against a gold file.
+def score(gold: Path, predictions: Sequence[Path], *, dialect: str | None = None, **measures: Any) -> list[Judged]:
+    """What the predictions in each file, of a system each, are worth against a gold file; `measures` as in `Settings`.
 
     Every file is read before anything is judged, so that a fault in one leaves nothing half scored.
     """
-    from wug.families.cogs.scoring import Scoring, judge_predictions
+    from wug.families.cogs.scoring import judge_predictions
 
-    chosen = Settings(reference_compat, smatch, bleu, seed)
+    chosen = Settings(**measures)
     against = read_gold(gold, dialect)
-    paths = [predictions] if isinstance(predictions, Path) else list(predictions)
-    if not paths:
-        raise InputError("no file of predictions was given")
-    systems = [read_predictions(path, against) for path in paths]
-    return Scoring(against, tuple(judge_predictions(against, system, chosen) for system in systems), chosen)
-
-
-def write_per_line(scoring: Scoring, path: Path) -> None:
-    """Write all there is to say about each line: JSON Lines if the name ends in .jsonl, else a TSV file."""
-    from wug.families.cogs.scoring import write_per_line as write
-
-    write(scoring.per_line(), path)
+    systems = [read_predictions(path, against) for path in predictions]
+    return [judge_predictions(against, system, chosen) for system in systems]
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 from wug.errors import FormulaError
@@ -86,61 +85,11 @@ class Judged:
                 line["errors"] = _errors(line, gold)
             yield line
 
-    def errors(self) -> dict[str, list[int]]:
-        """The numbers of the lines that have each kind of error."""
-        found: dict[str, list[int]] = {}
-        pairs = zip(self.gold.forms, self.predictions.forms, strict=True)
-        for number, (gold, prediction) in enumerate(pairs, 1):
-            for kind in errors(gold, prediction, self.gold.dialect):
-                found.setdefault(kind, []).append(number)
-        return found
-
     def _violations(self, prediction: str) -> list[str]:
         try:
             return [violation.rule for violation in violations(parse(prediction, self.gold.dialect))]
         except FormulaError as fault:
             return [f"unreadable: {fault.message}"]
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """One or several systems on one gold file."""
-
-    gold: Gold
-    systems: tuple[Judged, ...]
-    settings: Settings
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """Everything that can change a number, for the signature."""
-        return {"dialect": self.gold.dialect, "edition": self.gold.edition, **self.settings.signature}
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What the reader should know."""
-        if len(self.systems) == 1:
-            return self.systems[0].notices
-        return tuple(f"{judged.predictions.file}: {text}" for judged in self.systems for text in judged.notices)
-
-    def estimates(self) -> list[Estimate]:
-        """The values of the one system, or the means of those of several."""
-        if len(self.systems) == 1:
-            return self.systems[0].estimates()
-        return over_seeds([judged.estimates() for judged in self.systems])
-
-    def rows(self) -> Iterator[Row]:
-        """The rows of the one system, or estimates over several."""
-        if len(self.systems) == 1:
-            yield from self.systems[0].rows()
-            return
-        yield from self.estimates()
-        yield from map(Notice, self.notices)
-
-    def per_line(self) -> Iterator[dict[str, Any]]:
-        """All there is to say about each line of each system."""
-        for judged in self.systems:
-            for line in judged.per_line():
-                yield {"system": judged.predictions.file, **line} if len(self.systems) > 1 else line
 
 
 def _errors(line: Mapping[str, Any], gold: Gold) -> list[str]:
@@ -166,21 +115,11 @@ def judge_predictions(gold: Gold, predictions: Predictions, settings: Settings) 
     return Judged(gold, predictions, settings, table, tuple(found))
 
 
-def over_seeds(runs: Sequence[Sequence[Estimate]]) -> list[Estimate]:
-    """The mean of each value over several runs, give or take one sample standard deviation (`sd over seeds`)."""
-    values: dict[tuple[str, str], list[float]] = {}
-    for run in runs:
-        for estimate in run:
-            values.setdefault((estimate.check, estimate.group), []).append(estimate.value)
-    found = []
-    for (check, group), each in values.items():
-        mean = fmean(each)
-        if len(each) < 2:
-            found.append(Estimate(check, group, mean, len(each)))
-            continue
-        spread = stdev(each)
-        found.append(Estimate(check, group, mean, len(each), mean - spread, mean + spread, "sd over seeds"))
-    return found
+def per_line(systems: Sequence[Judged]) -> Iterator[dict[str, Any]]:
+    """All there is to say about each line of each system, which is named where there are several."""
+    for judged in systems:
+        for line in judged.per_line():
+            yield {"system": judged.predictions.file, **line} if len(systems) > 1 else line
 
 
 def write_per_line(lines: Iterable[Mapping[str, Any]], path: Path) -> None:

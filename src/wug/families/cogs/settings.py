@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wug.families.cogs.logical_form import DIALECTS
-from wug.options import Option, read
+from wug.options import Option
 
 SPLITS = ("train", "dev", "test", "gen")
 OPTIONS = (
@@ -36,9 +35,3 @@ class Settings:
         if self.reference_compat:
             return {"reference_compat": "yes"}
         return {"smatch": f"seed {self.seed}"} if self.smatch else {}
-
-
-def settings(options: Mapping[str, str]) -> Settings:
-    """The options, checked."""
-    values = read(OPTIONS, options, "cogs")
-    return Settings(values["reference_compat"], values["smatch"], values["bleu"], values["seed"])

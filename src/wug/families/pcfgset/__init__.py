@@ -7,46 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pcfgset.layout import (
-    SPLITS,
-    find_tests,
-    looks_like_sources,
-    looks_like_targets,
-    looks_unrolled,
-)
+from wug.families.pcfgset.layout import SPLITS, find_tests, looks_like_sources, looks_like_targets, looks_unrolled
 from wug.families.pcfgset.lines import refuse
-from wug.families.pcfgset.localism import answered_steps, score_localism
-from wug.families.pcfgset.overgeneralisation import answered_exceptions, profile, score_overgeneralisation
-from wug.families.pcfgset.plain import answered_plain, score_plain
-from wug.families.pcfgset.predictions import answers
 from wug.families.pcfgset.read import problems_of, suite_of
-from wug.families.pcfgset.substitutivity import answered_twins, score_substitutivity
-from wug.families.pcfgset.suite import Answered, PcfgSuite
-from wug.families.pcfgset.tree import answer_tree
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
 from wug.types import Problem, Suite
-
-__all__ = [
-    "OPTIONS",
-    "Answered",
-    "PcfgSuite",
-    "answer_tree",
-    "answered_exceptions",
-    "answered_plain",
-    "answered_steps",
-    "answered_twins",
-    "answers",
-    "check",
-    "profile",
-    "read",
-    "recognises",
-    "score_localism",
-    "score_overgeneralisation",
-    "score_plain",
-    "score_substitutivity",
-]
 
 OPTIONS = (Option("split", SPLITS, "test", "which files of a folder to take"),)
 

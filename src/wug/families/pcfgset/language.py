@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 from typing import TypeAlias
 
 from wug.errors import InputError, caret, suggestion
@@ -20,37 +19,31 @@ Symbols: TypeAlias = tuple[str, ...]
 Argument: TypeAlias = int | Symbols
 """A string of symbols, or the number of an earlier step whose result it is."""
 
-UNARY: Mapping[str, Callable[[Symbols], Symbols]] = MappingProxyType(
-    {
-        "copy": lambda x: x,
-        "reverse": lambda x: x[::-1],
-        "repeat": lambda x: x + x,
-        "shift": lambda x: x[1:] + x[:1],
-        "echo": lambda x: x + x[-1:],
-        "swap_first_last": lambda x: x[-1:] + x[1:-1] + x[:1] if len(x) > 1 else x,
-    }
-)
-BINARY: Mapping[str, Callable[[Symbols, Symbols], Symbols]] = MappingProxyType(
-    {
-        "append": lambda x, y: x + y,
-        "prepend": lambda x, y: y + x,
-        "remove_first": lambda x, y: y,
-        "remove_second": lambda x, y: x,
-    }
-)
+UNARY: Mapping[str, Callable[[Symbols], Symbols]] = {
+    "copy": lambda x: x,
+    "reverse": lambda x: x[::-1],
+    "repeat": lambda x: x + x,
+    "shift": lambda x: x[1:] + x[:1],
+    "echo": lambda x: x + x[-1:],
+    "swap_first_last": lambda x: x[-1:] + x[1:-1] + x[:1] if len(x) > 1 else x,
+}
+BINARY: Mapping[str, Callable[[Symbols, Symbols], Symbols]] = {
+    "append": lambda x, y: x + y,
+    "prepend": lambda x, y: y + x,
+    "remove_first": lambda x, y: y,
+    "remove_second": lambda x, y: x,
+}
 FUNCTIONS = (*UNARY, *BINARY)
 TWIN = "_twin"
 TWINNED = ("swap_first_last", "repeat", "append", "remove_second")
 """The functions that have a synonym in the substitutivity test: `repeat_twin` means `repeat`."""
 
-EXCEPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "reverse echo": "echo copy",
-        "prepend remove_first": "remove_second append",
-        "echo remove_first": "copy append",
-        "prepend reverse": "remove_second echo",
-    }
-)
+EXCEPTIONS: Mapping[str, str] = {
+    "reverse echo": "echo copy",
+    "prepend remove_first": "remove_second append",
+    "echo remove_first": "copy append",
+    "prepend reverse": "remove_second echo",
+}
 """The function pairs of the overgeneralisation test, and what each is to be read as."""
 
 HELD_OUT = (
@@ -70,9 +63,9 @@ TOGETHER = 10 * LONGEST
 DRAWN = 500
 """Functions that a tree is drawn of: its width grows with its depth, and its size with both."""
 
-_ARITY: Mapping[str, int] = MappingProxyType(
-    {name + end: arity for names, arity in ((UNARY, 1), (BINARY, 2)) for name in names for end in ("", TWIN)}
-)
+_ARITY: Mapping[str, int] = {
+    name + end: arity for names, arity in ((UNARY, 1), (BINARY, 2)) for name in names for end in ("", TWIN)
+}
 
 
 class SourceFault(InputError):
@@ -139,20 +132,19 @@ class Expression:
 
     def results(self) -> tuple[Symbols, ...]:
         """What each step comes to."""
-        # A step at most doubles what there is: only then is a closer look worth its time.
-        if len(self.words) << len(self.steps) > LONGEST:
-            sizes = _sizes(self)
-            if max(sizes, default=0) > LONGEST:
-                raise InputError(f"its meaning has more than {LONGEST:,} symbols: {_short(' '.join(self.words))}")
-            if sum(sizes) > TOGETHER:
-                raise InputError(
-                    f"the {len(sizes):,} steps of its meaning have more than {TOGETHER:,} symbols together: "
-                    f"{_short(' '.join(self.words))}"
-                )
         results: list[Symbols] = []
+        together = 0
         for step in self.steps:
             parts = [results[part] if isinstance(part, int) else part for part in step.arguments]
             results.append(apply(step.function, parts))
+            together += len(results[-1])
+            if len(results[-1]) > LONGEST:
+                raise InputError(f"its meaning has more than {LONGEST:,} symbols: {_short(' '.join(self.words))}")
+            if together > TOGETHER:
+                raise InputError(
+                    f"the {len(self.steps):,} steps of its meaning have more than {TOGETHER:,} symbols together: "
+                    f"{_short(' '.join(self.words))}"
+                )
         return tuple(results)
 
     def meaning(self) -> Symbols:
@@ -315,29 +307,6 @@ class _Reader:
         end = len(self.source.rstrip())
         start, stop = spans[place] if place < len(spans) else (end, end + 1)
         return SourceFault(message, self.source, start, stop)
-
-
-def _sizes(expression: Expression) -> list[int]:
-    """Symbols of the result of each step, found without computing any."""
-    sizes: list[int] = []
-    for step in expression.steps:
-        parts = [sizes[part] if isinstance(part, int) else len(part) for part in step.arguments]
-        name = step.function.removesuffix(TWIN)
-        # Beyond the bound a size says no more, and the number itself would grow without end.
-        sizes.append(min(_SIZES[name](*parts), LONGEST + 1))
-    return sizes
-
-
-_SIZES: Mapping[str, Callable[..., int]] = MappingProxyType(
-    {
-        **dict.fromkeys(("copy", "reverse", "shift", "swap_first_last"), lambda x: x),
-        "repeat": lambda x: 2 * x,
-        "echo": lambda x: x + min(x, 1),
-        **dict.fromkeys(("append", "prepend"), lambda x, y: x + y),
-        "remove_first": lambda x, y: y,
-        "remove_second": lambda x, y: x,
-    }
-)
 
 
 def _short(text: str) -> str:

@@ -82,13 +82,8 @@ def judge(samples: Sequence[Sample], steps: Sequence[Sequence[str]], wholes: Seq
         yield Outcome(sample.item, "original_accuracy", whole == sample.target, groups)
 
 
-def score_localism(predictions: Path) -> Iterator[Row]:
-    """The judgements on a trace of questions and answers."""
-    yield from answered_steps(predictions).rows
-
-
 def answered_steps(predictions: Path) -> Answered:
-    """The same judgements, with the test that they belong to."""
+    """The judgements on a trace of questions and answers, and their test."""
     samples, steps, wholes = [], [], []
     strayed = verdicts = 0
     for number, traced in enumerate(read_trace(predictions), 1):

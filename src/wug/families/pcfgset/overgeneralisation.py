@@ -66,16 +66,11 @@ def judge(items: Sequence[Exceptional], answers: Sequence[str]) -> Iterator[Row]
         yield Outcome(item.line.item, "memorisation", answer == item.exception, groups)
 
 
-def score_overgeneralisation(predictions: Path, gold: Path | None = None) -> Iterator[Row]:
-    """The profile of a log of epochs or, with `gold`, the judgements on the answers of one model.
+def answered_exceptions(predictions: Path, gold: Path | None = None) -> Answered:
+    """The profile of a log of epochs or, with `gold`, the judgements on the answers of one model; and their test.
 
     `gold` is the `…_exception.src` file, beside which the `…_original` files stand.
     """
-    yield from answered_exceptions(predictions, gold).rows
-
-
-def answered_exceptions(predictions: Path, gold: Path | None = None) -> Answered:
-    """The same judgements, with the test that they belong to."""
     if gold is None:
         epochs = read_log(predictions)
         suite = profile_suite(name_of_answers(predictions, "overgeneralisation"), epochs)

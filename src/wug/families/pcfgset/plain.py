@@ -62,17 +62,12 @@ def judge(lines: Sequence[Line], answers: Sequence[str]) -> Iterator[Row]:
         yield estimate("accuracy", group, right[group])
 
 
-def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Iterator[Row]:
-    """The judgements on a table of predictions, or on plain answers to the sources of `gold`.
+def answered_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Answered:
+    """The judgements on a table of predictions, or on plain answers to the sources of `gold`, and their test.
 
     `gold` is a `.src` and a `.tgt` file. With it, a table's rows may stand in any order. Without
     it, a table's own targets count and, where it has none, the meanings of its sources.
     """
-    yield from answered_plain(predictions, gold).rows
-
-
-def answered_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Answered:
-    """The same judgements, with the test that they belong to."""
     if gold is None:
         rows = read_table(predictions)
         lines, answers = [_line(row, predictions) for row in rows], [row.prediction for row in rows]

@@ -77,16 +77,11 @@ def judge(pairs: Sequence[Twins], answers: Sequence[str], twins: Sequence[str]) 
             yield Outcome(pair.line.item, check, value, groups, shown)
 
 
-def score_substitutivity(predictions: Path, twin: Path, gold: Path | None = None) -> Iterator[Row]:
-    """The judgements on two files of predictions that belong together row by row.
+def answered_twins(predictions: Path, twin: Path, gold: Path | None = None) -> Answered:
+    """The judgements on two files of predictions that belong together row by row, and their test.
 
     Plain answers need `gold`, the `test.src` file beside which `test.tgt` and `test_twin.src` stand.
     """
-    yield from answered_twins(predictions, twin, gold).rows
-
-
-def answered_twins(predictions: Path, twin: Path, gold: Path | None = None) -> Answered:
-    """The same judgements, with the test that they belong to."""
     if gold is not None:
         pairs, problems = read_twins(gold)
         refuse(problems, gold)

@@ -3,7 +3,7 @@
     form = parse("* boy ( x _ 1 ) ; want . agent ( x _ 2 , x _ 1 )")
     str(form)                                         the text again
     violations(form)                                  what is wrong with it, in sentences
-    order_invariant(gold, form), equivalent(gold, form), renaming(gold, form), canonical(form)
+    equivalent(gold, form), renaming(gold, form), canonical(form)
     recogs_exact_match(gold_text, text)               the match that the authors of ReCOGS report
     smatch(gold, form)                                how far the two agree under the best renaming
     difference(gold_text, text, "cogs")               the two side by side, term by term
@@ -14,24 +14,13 @@ Everything here works on text and on values, and nothing reads files.
 
 from __future__ import annotations
 
-from wug.families.cogs.logical_form.checks import RULES, Violation, is_strictly_well_formed, is_well_formed, violations
+from wug.families.cogs.logical_form.checks import RULES, is_well_formed, violations
 from wug.families.cogs.logical_form.difference import ERRORS, TermPair, difference, errors
-from wug.families.cogs.logical_form.match import canonical, equivalent, order_invariant, renaming
-from wug.families.cogs.logical_form.measures import COUNTS, FEATURES, Judgement, judge
-from wug.families.cogs.logical_form.parse import (
-    DIALECTS,
-    Dialect,
-    LogicalForm,
-    Term,
-    Unreadable,
-    parse,
-    recognise,
-    render,
-    render_term,
-    tokens,
-)
+from wug.families.cogs.logical_form.match import canonical, equivalent, renaming
+from wug.families.cogs.logical_form.measures import COUNTS, FEATURES, judge
+from wug.families.cogs.logical_form.parse import DIALECTS, Dialect, parse, recognise, tokens
 from wug.families.cogs.logical_form.recogs import recogs_exact_match
-from wug.families.cogs.logical_form.smatch import Agreement, smatch
+from wug.families.cogs.logical_form.smatch import smatch
 
 __all__ = [
     "COUNTS",
@@ -39,28 +28,18 @@ __all__ = [
     "ERRORS",
     "FEATURES",
     "RULES",
-    "Agreement",
     "Dialect",
-    "Judgement",
-    "LogicalForm",
-    "Term",
     "TermPair",
-    "Unreadable",
-    "Violation",
     "canonical",
     "difference",
     "equivalent",
     "errors",
-    "is_strictly_well_formed",
     "is_well_formed",
     "judge",
-    "order_invariant",
     "parse",
     "recognise",
     "recogs_exact_match",
     "renaming",
-    "render",
-    "render_term",
     "smatch",
     "tokens",
     "violations",

@@ -50,9 +50,13 @@ class Violation:
 
     rule: str
     """One of `RULES`."""
-    level: Literal["grammar", "sense"]
     message: str
     """A sentence about this form."""
+
+    @property
+    def level(self) -> Literal["grammar", "sense"]:
+        """Which of the two the rule belongs to."""
+        return "grammar" if _ORDER.index(self.rule) <= _ORDER.index("lambda") else "sense"
 
     def __str__(self) -> str:
         return self.message
@@ -82,11 +86,6 @@ def is_well_formed(form: LogicalForm) -> bool:
     return next(grammar_violations(form), None) is None
 
 
-def is_strictly_well_formed(form: LogicalForm) -> bool:
-    """Whether the form is well-formed and passes the other checks too."""
-    return is_well_formed(form) and makes_sense(form)
-
-
 def makes_sense(form: LogicalForm) -> bool:
     """Whether a form that is known to be well-formed passes the other checks too."""
     return next(sense_violations(form), None) is None
@@ -96,11 +95,11 @@ def grammar_violations(form: LogicalForm) -> Iterator[Violation]:
     """What keeps a form from being derived from the grammar of its dialect."""
     if form.kind == "name":
         if not _NAME.fullmatch(form.body[0].predicate):
-            yield _broken("word", f"`{form.body[0].predicate}` is no proper name")
+            yield Violation("word", f"`{form.body[0].predicate}` is no proper name")
         return
     if form.kind == "lambda":
         if not _is_primitive(form):
-            yield _broken("lambda", f"`{render(form)}` is the form of no noun and no verb")
+            yield Violation("lambda", f"`{render(form)}` is the form of no noun and no verb")
         return
     dialect = form.dialect
     starred = dialect not in _BARE
@@ -145,7 +144,7 @@ def sense_violations(form: LogicalForm) -> Iterator[Violation]:
                 yield _two_words(index, verbs[index], word, dialect)
             if role:
                 if (index, role) in roles:
-                    yield _senseless("role-twice", f"{_name(index, dialect)} has two of the role {role}")
+                    yield Violation("role-twice", f"{_name(index, dialect)} has two of the role {role}")
                 roles.add((index, role))
         elif not role:
             if index in nouns:
@@ -158,10 +157,10 @@ def sense_violations(form: LogicalForm) -> Iterator[Violation]:
     used = {argument for _, arguments, _ in body for argument in arguments}
     for term in prefix:
         if term[1][0] not in used:
-            yield _senseless("iota-unused", f"`{render_term(term, dialect)}` is used in no conjunct")
+            yield Violation("iota-unused", f"`{render_term(term, dialect)}` is used in no conjunct")
     parts = _parts(prefix, body)
     if parts > 1:
-        yield _senseless("disconnected", f"the form falls into {parts} parts that share no index and no name")
+        yield Violation("disconnected", f"the form falls into {parts} parts that share no index and no name")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -188,6 +187,7 @@ _INDEX = frozenset({"index"})
 _INDEX_OR_NAME = frozenset({"index", "name"})
 _INDEX_NAME_OR_WH = frozenset({"index", "name", "?"})
 _BEFORE = ("with an iota", "and names")
+_ORDER = tuple(RULES)
 _UNKNOWN = Shape("", "?", (), "noun")
 _PRIMITIVES = {
     (("a",), (("", ("a",)),)),
@@ -256,7 +256,7 @@ def _stray_ends(
             yield _astray(term, first, from_what, first in verbs or first in nouns, dialect)
         elif word and starts[first] != word and starts is nouns:
             text = f"`{render_term(term, dialect)}` modifies {_name(first, dialect)}, which is a {nouns[first]}"
-            yield _senseless("modifier-head", text)
+            yield Violation("modifier-head", text)
         if second not in (nouns if to_what == "noun" else verbs) and second.isdigit():
             yield _astray(term, second, to_what, second in verbs or second in nouns, dialect)
 
@@ -290,57 +290,49 @@ def _duplicates(form: LogicalForm) -> Iterator[Violation]:
         for term, count in seen.items():
             if count > 1:
                 text = f"`{render_term(term, form.dialect)}` stands there {count} times"
-                yield _senseless("duplicate", text)
+                yield Violation("duplicate", text)
 
 
 def _misplaced(term: Term, before: bool, dialect: Dialect) -> Violation:
     text = f"`{render_term(term, dialect)}`"
     if before:
-        return _broken("prefix", f"{text} stands before `;`, where only nouns {_BEFORE[dialect in _BARE]} do")
-    return _broken("prefix", f"{text} has an iota, but stands after the last `;`")
+        return Violation("prefix", f"{text} stands before `;`, where only nouns {_BEFORE[dialect in _BARE]} do")
+    return Violation("prefix", f"{text} has an iota, but stands after the last `;`")
 
 
 def _unknown(term: Term, dialect: Dialect) -> Violation:
     word, *rest = term.predicate.split(".")
     if not rest and len(term.arguments) == 2 and dialect in _BARE:
-        return _broken("role", f"`{word}` in `{render_term(term, dialect)}` is no role and no clause")
+        return Violation("role", f"`{word}` in `{render_term(term, dialect)}` is no role and no clause")
     if not rest:
-        return _broken("word", f"`{word}` in `{render_term(term, dialect)}` is no lower-case word")
+        return Violation("word", f"`{word}` in `{render_term(term, dialect)}` is no lower-case word")
     text = f"`{' . '.join(rest)}` in `{render_term(term, dialect)}` is no role, clause or modifier of {word!r}"
-    return _broken("role", text)
+    return Violation("role", text)
 
 
 def _miscounted(term: Term, wanted: int, dialect: Dialect) -> Violation:
     found = len(term.arguments)
     text = f"`{render_term(term, dialect)}` has {found} argument{'s' if found != 1 else ''}, not {wanted}"
-    return _broken("arity", text)
+    return Violation("arity", text)
 
 
 def _odd_argument(term: Term, argument: str, dialect: Dialect) -> Violation:
     shown, whole = _name(argument, dialect), render_term(term, dialect)
     if kind_of(argument) == "zero-padded":
-        return _broken("zero-padded", f"the index of `{shown}` in `{whole}` has a leading zero")
-    return _broken("argument", f"`{shown}` cannot stand there in `{whole}`")
+        return Violation("zero-padded", f"the index of `{shown}` in `{whole}` has a leading zero")
+    return Violation("argument", f"`{shown}` cannot stand there in `{whole}`")
 
 
 def _astray(term: Term, index: str, wanted: str, known: bool, dialect: Dialect) -> Violation:
     shown, whole = _name(index, dialect), render_term(term, dialect)
     if known:
-        return _senseless("target", f"`{shown}` in `{whole}` is not a {wanted}")
-    return _senseless("unbound", f"`{shown}` in `{whole}` is introduced by no noun and no verb")
+        return Violation("target", f"`{shown}` in `{whole}` is not a {wanted}")
+    return Violation("unbound", f"`{shown}` in `{whole}` is introduced by no noun and no verb")
 
 
 def _two_words(index: str, first: str, second: str, dialect: Dialect) -> Violation:
-    return _senseless("two-words", f"`{_name(index, dialect)}` is both {first!r} and {second!r}")
+    return Violation("two-words", f"`{_name(index, dialect)}` is both {first!r} and {second!r}")
 
 
 def _name(argument: str, dialect: Dialect) -> str:
     return argument if dialect in _BARE or not argument[0].isdigit() else f"x _ {argument}"
-
-
-def _broken(rule: str, message: str) -> Violation:
-    return Violation(rule, "grammar", message)
-
-
-def _senseless(rule: str, message: str) -> Violation:
-    return Violation(rule, "sense", message)

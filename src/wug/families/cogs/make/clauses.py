@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
 from wug.families.cogs.make.lexicon import Verb
 
-FRAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        name: tuple(pattern.split())
-        for name, pattern in {
-            "transitive": "agent PAST theme",
-            "omitted": "agent PAST",
-            "unergative": "agent PAST",
-            "unaccusative": "theme PAST",
-            "passive": "theme was PARTICIPLE",
-            "passive_by": "theme was PARTICIPLE by agent",
-            "pp_dative": "agent PAST theme to recipient",
-            "do_dative": "agent PAST recipient theme",
-            "pp_dative_passive": "theme was PARTICIPLE to recipient",
-            "pp_dative_passive_by": "theme was PARTICIPLE to recipient by agent",
-            "do_dative_passive": "recipient was PARTICIPLE theme",
-            "do_dative_passive_by": "recipient was PARTICIPLE theme by agent",
-            "infinitive": "agent PAST to xcomp",
-            "clausal": "agent PAST that ccomp",
-        }.items()
-    }
-)
+FRAMES: Mapping[str, tuple[str, ...]] = {
+    name: tuple(pattern.split())
+    for name, pattern in {
+        "transitive": "agent PAST theme",
+        "omitted": "agent PAST",
+        "unergative": "agent PAST",
+        "unaccusative": "theme PAST",
+        "passive": "theme was PARTICIPLE",
+        "passive_by": "theme was PARTICIPLE by agent",
+        "pp_dative": "agent PAST theme to recipient",
+        "do_dative": "agent PAST recipient theme",
+        "pp_dative_passive": "theme was PARTICIPLE to recipient",
+        "pp_dative_passive_by": "theme was PARTICIPLE to recipient by agent",
+        "do_dative_passive": "recipient was PARTICIPLE theme",
+        "do_dative_passive_by": "recipient was PARTICIPLE theme by agent",
+        "infinitive": "agent PAST to xcomp",
+        "clausal": "agent PAST that ccomp",
+    }.items()
+}
 """What stands where: roles, forms of the verb in capitals, other words."""
 ROLES = ("agent", "theme", "recipient")
 

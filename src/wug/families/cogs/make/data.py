@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
@@ -14,7 +13,6 @@ from wug.families.cogs.make.clauses import Line
 from wug.families.cogs.make.drawing import Drawing, Wish
 from wug.families.cogs.make.generalisations import EXPOSURES, TYPES, exposure, tested
 from wug.families.cogs.make.lexicon import Lexicon, Verb, Words, english
-from wug.files import write_lines
 
 Files: TypeAlias = dict[str, list[Line]]
 """The lines of each file, by its name."""
@@ -56,11 +54,6 @@ def make(seed: int = 0, sizes: Sizes | None = None, lexicon: Lexicon | None = No
     made["test.tsv"] = maker.in_distribution(maker.random("test"), sizes.test)
     made["gen.tsv"] = maker.gen(sizes.each)
     return made
-
-
-def write(files: Files, folder: Path) -> list[Path]:
-    """Write files into a folder, each whole or not at all, and say where they are."""
-    return write_lines(files, folder)
 
 
 @dataclass(slots=True)

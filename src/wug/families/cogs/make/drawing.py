@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from wug.families.cogs.make.clauses import FRAMES, ROLES, Clause, Phrase
@@ -16,35 +15,31 @@ Nested: TypeAlias = int | Literal["perhaps", "surely"]
 
 # With these the innermost clauses of a training set have the shares of the published one. The short kinds are drawn
 # somewhat more often than that, because more of their sentences are known already and drawn in vain.
-WEIGHTS: Mapping[str, int] = MappingProxyType(
-    {
-        "transitive": 200,
-        "passive_by": 175,
-        "passive": 100,
-        "pp_dative": 66,
-        "do_dative": 66,
-        "pp_dative_passive_by": 64,
-        "pp_dative_passive": 60,
-        "do_dative_passive_by": 52,
-        "do_dative_passive": 51,
-        "infinitive": 64,
-        "unaccusative": 72,
-        "omitted": 50,
-        "unergative": 50,
-    }
-)
-VERBS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "transitive": ("transitive", "omissible", "causative"),
-        "passive_by": ("transitive", "omissible", "causative"),
-        "passive": ("transitive", "omissible", "causative"),
-        "omitted": ("omissible",),
-        "unergative": ("unergative",),
-        "unaccusative": ("causative",),
-        "infinitive": ("control",),
-        "clausal": ("clausal",),
-    }
-)
+WEIGHTS: Mapping[str, int] = {
+    "transitive": 200,
+    "passive_by": 175,
+    "passive": 100,
+    "pp_dative": 66,
+    "do_dative": 66,
+    "pp_dative_passive_by": 64,
+    "pp_dative_passive": 60,
+    "do_dative_passive_by": 52,
+    "do_dative_passive": 51,
+    "infinitive": 64,
+    "unaccusative": 72,
+    "omitted": 50,
+    "unergative": 50,
+}
+VERBS: Mapping[str, tuple[str, ...]] = {
+    "transitive": ("transitive", "omissible", "causative"),
+    "passive_by": ("transitive", "omissible", "causative"),
+    "passive": ("transitive", "omissible", "causative"),
+    "omitted": ("omissible",),
+    "unergative": ("unergative",),
+    "unaccusative": ("causative",),
+    "infinitive": ("control",),
+    "clausal": ("clausal",),
+}
 """The classes whose verbs a frame takes, each as often; the dative frames take dative verbs."""
 INFINITIVES = ("unergative", "omissible")
 OBJECT_FRAMES = ("transitive", "pp_dative", "do_dative", "do_dative_passive", "do_dative_passive_by")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from wug.families.cogs.make.drawing import OBJECT_FRAMES, Wish
 from wug.families.cogs.make.lexicon import Lexicon
@@ -26,25 +25,21 @@ class Exposure:
     """None for a verb."""
 
 
-EXPOSURES: Mapping[str, Exposure] = MappingProxyType(
-    {
-        "subj_common": Exposure(SUBJECT_FRAMES, "agent"),
-        "subj_proper": Exposure(SUBJECT_FRAMES, "agent"),
-        "obj_common": Exposure(("transitive",), "theme"),
-        "obj_proper": Exposure(("transitive",), "theme"),
-        "active": Exposure(("transitive",)),
-        "passive": Exposure(PASSIVE_FRAMES),
-        "obj_omitted_transitive": Exposure(("omitted",)),
-        "unacc": Exposure(("unaccusative",)),
-        "do_dative": Exposure(("do_dative",)),
-        "pp_dative": Exposure(("pp_dative",)),
-        "transitive_subj": Exposure(("transitive",), "agent"),
-        "unacc_subj": Exposure(("unaccusative",), "theme"),
-    }
-)
+EXPOSURES: Mapping[str, Exposure] = {
+    "subj_common": Exposure(SUBJECT_FRAMES, "agent"),
+    "subj_proper": Exposure(SUBJECT_FRAMES, "agent"),
+    "obj_common": Exposure(("transitive",), "theme"),
+    "obj_proper": Exposure(("transitive",), "theme"),
+    "active": Exposure(("transitive",)),
+    "passive": Exposure(PASSIVE_FRAMES),
+    "obj_omitted_transitive": Exposure(("omitted",)),
+    "unacc": Exposure(("unaccusative",)),
+    "do_dative": Exposure(("do_dative",)),
+    "pp_dative": Exposure(("pp_dative",)),
+    "transitive_subj": Exposure(("transitive",), "agent"),
+    "unacc_subj": Exposure(("unaccusative",), "theme"),
+}
 """By the name that the published training set has for them, `exposure_example_` left out."""
-PRIMITIVES = ("prim_common", "prim_proper", "prim_verb")
-"""The words that training shows only by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +53,26 @@ class Lexical:
     """The new role of a noun or name; `xcomp` of an infinitive; None for a verb in a new frame."""
 
 
-LEXICAL: Mapping[str, Lexical] = MappingProxyType(
-    {
-        "subj_to_obj_common": Lexical("subj_common", ACTIVE_OBJECT_FRAMES, "theme"),
-        "subj_to_obj_proper": Lexical("subj_proper", ACTIVE_OBJECT_FRAMES, "theme"),
-        "obj_to_subj_common": Lexical("obj_common", SUBJECT_FRAMES, "agent"),
-        "obj_to_subj_proper": Lexical("obj_proper", SUBJECT_FRAMES, "agent"),
-        "prim_to_subj_common": Lexical("prim_common", SUBJECT_FRAMES, "agent"),
-        "prim_to_subj_proper": Lexical("prim_proper", SUBJECT_FRAMES, "agent"),
-        "prim_to_obj_common": Lexical("prim_common", ACTIVE_OBJECT_FRAMES, "theme"),
-        "prim_to_obj_proper": Lexical("prim_proper", ACTIVE_OBJECT_FRAMES, "theme"),
-        "prim_to_inf_arg": Lexical("prim_verb", ("infinitive",), "xcomp"),
-        "active_to_passive": Lexical("active", PASSIVE_FRAMES),
-        "passive_to_active": Lexical("passive", ("transitive",)),
-        "obj_omitted_transitive_to_transitive": Lexical("obj_omitted_transitive", ("transitive",)),
-        "unacc_to_transitive": Lexical("unacc", ("transitive",)),
-        "do_dative_to_pp_dative": Lexical("do_dative", ("pp_dative",)),
-        "pp_dative_to_do_dative": Lexical("pp_dative", ("do_dative",)),
-        "only_seen_as_transitive_subj_as_unacc_subj": Lexical("transitive_subj", ("unaccusative",), "theme"),
-        "only_seen_as_unacc_subj_as_obj_omitted_transitive_subj": Lexical("unacc_subj", ("omitted",), "agent"),
-        "only_seen_as_unacc_subj_as_unerg_subj": Lexical("unacc_subj", ("unergative",), "agent"),
-    }
-)
+LEXICAL: Mapping[str, Lexical] = {
+    "subj_to_obj_common": Lexical("subj_common", ACTIVE_OBJECT_FRAMES, "theme"),
+    "subj_to_obj_proper": Lexical("subj_proper", ACTIVE_OBJECT_FRAMES, "theme"),
+    "obj_to_subj_common": Lexical("obj_common", SUBJECT_FRAMES, "agent"),
+    "obj_to_subj_proper": Lexical("obj_proper", SUBJECT_FRAMES, "agent"),
+    "prim_to_subj_common": Lexical("prim_common", SUBJECT_FRAMES, "agent"),
+    "prim_to_subj_proper": Lexical("prim_proper", SUBJECT_FRAMES, "agent"),
+    "prim_to_obj_common": Lexical("prim_common", ACTIVE_OBJECT_FRAMES, "theme"),
+    "prim_to_obj_proper": Lexical("prim_proper", ACTIVE_OBJECT_FRAMES, "theme"),
+    "prim_to_inf_arg": Lexical("prim_verb", ("infinitive",), "xcomp"),
+    "active_to_passive": Lexical("active", PASSIVE_FRAMES),
+    "passive_to_active": Lexical("passive", ("transitive",)),
+    "obj_omitted_transitive_to_transitive": Lexical("obj_omitted_transitive", ("transitive",)),
+    "unacc_to_transitive": Lexical("unacc", ("transitive",)),
+    "do_dative_to_pp_dative": Lexical("do_dative", ("pp_dative",)),
+    "pp_dative_to_do_dative": Lexical("pp_dative", ("do_dative",)),
+    "only_seen_as_transitive_subj_as_unacc_subj": Lexical("transitive_subj", ("unaccusative",), "theme"),
+    "only_seen_as_unacc_subj_as_obj_omitted_transitive_subj": Lexical("unacc_subj", ("omitted",), "agent"),
+    "only_seen_as_unacc_subj_as_unerg_subj": Lexical("unacc_subj", ("unergative",), "agent"),
+}
 STRUCTURAL = ("obj_pp_to_subj_pp", "cp_recursion", "pp_recursion")
 TYPES = (*LEXICAL, *STRUCTURAL)
 

@@ -10,7 +10,6 @@ from functools import cache
 from importlib.resources import files
 from itertools import accumulate
 from random import Random
-from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 Word = TypeVar("Word")
@@ -71,11 +70,11 @@ def read(text: str) -> Lexicon:
     table = tomllib.loads(text)
     held_out: Mapping[str, str] = table["held_out"]
     return Lexicon(
-        _frozen({name: Words.of(listed.split()) for name, listed in table["nouns"].items()}),
+        {name: Words.of(listed.split()) for name, listed in table["nouns"].items()},
         Words.of(table["names"]["people"].split()),
-        _frozen({name: Words.of(_verbs(listed)) for name, listed in table["verbs"].items()}),
-        _frozen({seen: word for seen, word in held_out.items() if " " not in word}),
-        _frozen({seen: _verb(word.split()) for seen, word in held_out.items() if " " in word}),
+        {name: Words.of(_verbs(listed)) for name, listed in table["verbs"].items()},
+        {seen: word for seen, word in held_out.items() if " " not in word},
+        {seen: _verb(word.split()) for seen, word in held_out.items() if " " in word},
     )
 
 
@@ -90,7 +89,3 @@ def _verbs(listed: str) -> list[Verb]:
 
 def _verb(forms: Sequence[str]) -> Verb:
     return Verb(forms[0], forms[1], forms[-1])
-
-
-def _frozen(table: dict[str, Word]) -> Mapping[str, Word]:
-    return MappingProxyType(table)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 from random import Random
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +20,7 @@ from wug.families.pcfgset.language import BINARY, UNARY
 Shape: TypeAlias = list[str | int]
 Strings: TypeAlias = Mapping[int, float]
 
-EVEN: Strings = MappingProxyType(dict.fromkeys((2, 3, 4, 5), 0.25))
+EVEN: Strings = dict.fromkeys((2, 3, 4, 5), 0.25)
 _UNARY, _BINARY = tuple(UNARY), tuple(BINARY)
 
 
@@ -46,7 +45,7 @@ class Grammar:
 
 # Drawn to the depths and lengths of the published test set, these weights give its 60.3 % of unary
 # functions, 5.1 functions a line and 16, 30, 27 and 27 % of strings with 2, 3, 4 and 5 symbols.
-NATURAL = Grammar(unary=0.603, function=0.495, strings=MappingProxyType({2: 0.153, 3: 0.299, 4: 0.276, 5: 0.272}))
+NATURAL = Grammar(unary=0.603, function=0.495, strings={2: 0.153, 3: 0.299, 4: 0.276, 5: 0.272})
 
 
 def draw(grammar: Grammar, random: Random) -> Shape:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from itertools import accumulate
 from random import Random
-from types import MappingProxyType
 
 from wug.families.pcfgset.language import arity
 from wug.families.pcfgset.make.grammar import Grammar, Sampler, Shape, pick
@@ -21,10 +20,10 @@ from wug.files import read_lines
 
 # Shares and probabilities that make the published test sources likeliest, given depth and length of each.
 MIXTURE: tuple[tuple[float, Grammar], ...] = (
-    (0.241, Grammar(0.635, 0.484, MappingProxyType({3: 0.352, 4: 0.329, 5: 0.320}))),
-    (0.334, Grammar(0.141, 0.264, MappingProxyType({2: 0.219, 3: 0.259, 4: 0.253, 5: 0.268}))),
-    (0.261, Grammar(0.359, 0.691, MappingProxyType({2: 0.238, 3: 0.241, 4: 0.249, 5: 0.272}))),
-    (0.164, Grammar(0.833, 0.718, MappingProxyType({2: 0.158, 3: 0.275, 4: 0.277, 5: 0.290}))),
+    (0.241, Grammar(0.635, 0.484, {3: 0.352, 4: 0.329, 5: 0.320})),
+    (0.334, Grammar(0.141, 0.264, {2: 0.219, 3: 0.259, 4: 0.253, 5: 0.268})),
+    (0.261, Grammar(0.359, 0.691, {2: 0.238, 3: 0.241, 4: 0.249, 5: 0.272})),
+    (0.164, Grammar(0.833, 0.718, {2: 0.158, 3: 0.275, 4: 0.277, 5: 0.290})),
 )
 """Grammars, each with the share of sources that come from it."""
 

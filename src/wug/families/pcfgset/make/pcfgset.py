@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
 from typing import TypeAlias
 
 from wug.errors import InputError, UnknownName
@@ -15,7 +14,7 @@ from wug.families.pcfgset.make import exceptions, lengths, localism, pcfg, split
 from wug.families.pcfgset.make.grammar import Grammar
 from wug.families.pcfgset.make.pcfg import Sample
 from wug.families.pcfgset.make.table import Table
-from wug.files import read_lines, write_lines
+from wug.files import read_lines
 
 Files: TypeAlias = dict[str, list[str]]
 """The lines of each file, by its name."""
@@ -47,15 +46,10 @@ class Plan:
 
 
 def make(kind: str, plan: Plan) -> Files:
-    """The files of one of KINDS; the same plan always gives the same files."""
-    if kind not in KINDS:
-        raise UnknownName("kind of PCFG SET data", kind, KINDS)
+    """The files of one of the kinds of data; the same plan always gives the same files."""
+    if kind not in _MAKERS:
+        raise UnknownName("kind of PCFG SET data", kind, _MAKERS)
     return _MAKERS[kind](plan)
-
-
-def write(files: Files, folder: Path) -> list[Path]:
-    """Write files into a folder, each whole or not at all, and say where they are."""
-    return write_lines(files, folder)
 
 
 def read_samples(path: Path) -> list[Sample]:
@@ -89,16 +83,10 @@ def _pcfgset(plan: Plan) -> Files:
     return files
 
 
-def _systematicity(plan: Plan) -> Files:
+def _split(plan: Plan, split: Callable[[Sequence[Sample]], splits.Split]) -> Files:
     made = _corpus(plan)
-    split = splits.systematicity([*made["train"], *made["test"]])
-    return _pair("train", split.train) | _pair("dev", made["dev"]) | _pair("test", split.test)
-
-
-def _productivity(plan: Plan) -> Files:
-    made = _corpus(plan)
-    split = splits.productivity([*made["train"], *made["test"]], plan.most)
-    return _pair("train", split.train) | _pair("dev", made["dev"]) | _pair("test", split.test)
+    parts = split([*made["train"], *made["test"]])
+    return _pair("train", parts.train) | _pair("dev", made["dev"]) | _pair("test", parts.test)
 
 
 def _localism(plan: Plan) -> Files:
@@ -175,27 +163,12 @@ def _pair(name: str, samples: Sequence[Sample]) -> Files:
     }
 
 
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "pcfgset": "train, dev and test of the task itself",
-        "systematicity": "four function pairs never seen in training",
-        "productivity": "more functions than ever seen in training",
-        "substitutivity": "functions with a synonym, in both training conditions",
-        "localism": "sources unrolled into single steps",
-        "overgeneralisation": "a few exceptions in training, and what becomes of them",
-        "increasing-length": "each function on longer and longer strings",
-    }
-)
-"""What can be made, with one line of help each."""
-
-_MAKERS: Mapping[str, Callable[[Plan], Files]] = MappingProxyType(
-    {
-        "pcfgset": _pcfgset,
-        "systematicity": _systematicity,
-        "productivity": _productivity,
-        "substitutivity": _substitutivity,
-        "localism": _localism,
-        "overgeneralisation": _overgeneralisation,
-        "increasing-length": _increasing,
-    }
-)
+_MAKERS: Mapping[str, Callable[[Plan], Files]] = {
+    "pcfgset": _pcfgset,
+    "systematicity": lambda plan: _split(plan, splits.systematicity),
+    "productivity": lambda plan: _split(plan, lambda samples: splits.productivity(samples, plan.most)),
+    "substitutivity": _substitutivity,
+    "localism": _localism,
+    "overgeneralisation": _overgeneralisation,
+    "increasing-length": _increasing,
+}

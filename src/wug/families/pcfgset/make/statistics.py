@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TypeAlias
 
 from wug.families.pcfgset.language import Expression, arity, parse
 
 Counts: TypeAlias = Mapping[int | str, int]
 
-FIELDS: Mapping[str, str] = MappingProxyType(
-    {
-        "depths": "functions on the longest way from the whole to a string",
-        "lengths": "words of a line, commas included",
-        "functions": "functions of a line",
-        "words": "occurrences of each function",
-        "nesting": "a function of one or two arguments, and that of an argument",
-        "pairs": "a function, and that of its first argument or, after a comma, of its second",
-        "strings": "symbols of each plain string",
-    }
-)
+FIELDS: Mapping[str, str] = {
+    "depths": "functions on the longest way from the whole to a string",
+    "lengths": "words of a line, commas included",
+    "functions": "functions of a line",
+    "words": "occurrences of each function",
+    "nesting": "a function of one or two arguments, and that of an argument",
+    "pairs": "a function, and that of its first argument or, after a comma, of its second",
+    "strings": "symbols of each plain string",
+}
 """What is counted, and a reading of each."""
 
-_KINDS: Mapping[int | None, str] = MappingProxyType({1: "unary", 2: "binary"})
+_KINDS: Mapping[int | None, str] = {1: "unary", 2: "binary"}
 _MOST = 100
 """Values that a report lists; of more it gives the number."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -10,10 +9,7 @@ from pathlib import Path
 from random import Random
 
 from wug.errors import InputError
-from wug.families.pcfgset.language import parse
 from wug.files import read_lines
-
-HEADER = "depth\tlength\tcount"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -60,25 +56,11 @@ class Table:
         random.shuffle(found)
         return found
 
-    def lines(self) -> list[str]:
-        """The table as a file has it."""
-        rows = sorted((cell.depth, cell.length, weight) for cell, weight in self.weights)
-        return [HEADER, *(f"{depth}\t{length}\t{weight:g}" for depth, length, weight in rows)]
-
 
 def published() -> Table:
     """The statistics of the published test set: depths 1 to 17, 3 to 71 words."""
     with as_file(files("wug").joinpath("assets", "pcfgset", "depth_length.tsv")) as path:
         return read_table(path)
-
-
-def table_of(sources: Iterable[str]) -> Table:
-    """The statistics of other sources."""
-    counts: Counter[Cell] = Counter()
-    for source in sources:
-        expression = parse(source)
-        counts[Cell(expression.length, expression.depth)] += 1
-    return _sorted(counts.items())
 
 
 def read_table(path: Path) -> Table:
