@@ -324,7 +324,9 @@ def test_a_bare_folder_is_known_by_its_configuration(folder: Path) -> None:
 def test_the_id_changes_with_weights_and_words_alone(tmp_path: Path) -> None:
     ids = []
     for seed, words in ((1, WORDS), (1, WORDS), (2, WORDS), (1, [*WORDS[:-1], ";"])):
-        save_attention_lstm(tmp_path, make(seed=seed), words, more={"note": len(ids)})
+        save_attention_lstm(tmp_path, make(seed=seed), words)
+        config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+        (tmp_path / "config.json").write_text(json.dumps({**config, "note": len(ids)}), encoding="utf-8")
         ids.append(load(tmp_path).id)
     assert ids[0] == ids[1]
     assert len(set(ids)) == 3

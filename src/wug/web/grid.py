@@ -10,7 +10,7 @@ from itertools import groupby
 from wug.runs.shelf import Run, Summary
 from wug.show.numbers import Shown
 from wug.web.looks import headline
-from wug.web.site import address
+from wug.web.site import address, page_number
 
 ROWS, COLUMNS = 25, 24
 """Runs and suites on a page."""
@@ -41,8 +41,8 @@ class Wanted:
             suite=query.get("suite", ""),
             status=query.get("status", ""),
             sort=query.get("sort") or "-run",
-            page=_number(query.get("page", "")),
-            columns=_number(query.get("columns", "")),
+            page=page_number(query.get("page", "")),
+            columns=page_number(query.get("columns", "")),
         )
 
     def link(self, **changed: object) -> str:
@@ -234,7 +234,3 @@ def _cell(kept: Summary | None) -> Cell | None:
 
 def _mark(parts: Sequence[str]) -> str:
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-def _number(text: str) -> int:
-    return max(1, int(text)) if text.isdecimal() and len(text) < 9 else 1

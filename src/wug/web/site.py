@@ -113,6 +113,11 @@ def navigation() -> tuple[Link, ...]:
     return tuple(sorted((Link(*nav) for nav in given if nav), key=lambda link: (link.order, link.label)))
 
 
+def page_number(text: str) -> int:
+    """Which page an address asks for; the first where it makes no sense."""
+    return max(1, int(text)) if text.isdecimal() and len(text) < 9 else 1
+
+
 def _here(request: Request) -> str:
     """The address of the page without the server's, as it may be sent on."""
     query = request.url.query

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -60,50 +60,38 @@ class Ended(NamedTuple):
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunSuites:
-    """Ask a model what suites want to know and keep it as a run; its number comes back."""
-
-    suites: tuple[Suite, ...]
-    store: Path
-    cache: Path | None
-    command: str
-
-    def __call__(self, model: Any, tell: Tell) -> int:
-        """The number of the run, or an error where a suite of it failed."""
-        with closing(Store(self.store)) as store, ExitStack() as stack:
-            cache = None if self.cache is None else stack.enter_context(closing(Cache(self.cache)))
-            found = record(self.suites, model, command=self.command, store=store, cache=cache, tell=tell)
-        failed = [result for result in found.results if result.status == "failed"]
-        if failed:
-            raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))
-        assert found.number is not None
-        return found.number
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreTexts:
-    """Ask a model for the tokens of texts with their probabilities; a Scored for each comes back."""
-
-    texts: tuple[str, ...]
-    cache: Path | None
-
-    def __call__(self, model: Any, tell: Tell) -> list[Scored]:
-        """A Scored for each text, or an error where the model gives no probabilities."""
-        if ask_through(model).can != "scorer":
-            raise ModelError(f"{model.id} turns text into text and cannot say how probable a sentence is")
-        with ExitStack() as stack:
-            cache = None if self.cache is None else stack.enter_context(closing(Cache(self.cache)))
-            scorer: Any = ask_through(model, cache, tell).model
-            scored: list[Scored] = scorer.score([Request(text) for text in self.texts])
-            return scored
-
-
 def run_suites(suites: Sequence[Suite], store: Path, cache: Path | None, command: str) -> Work:
     """The work that asks a model what suites want to know and keeps it as a run; its number comes back."""
-    return RunSuites(tuple(suites), store.resolve(), None if cache is None else cache.resolve(), command)
+    return partial(_run_suites, tuple(suites), store.resolve(), cache and cache.resolve(), command)
 
 
 def score_texts(texts: Sequence[str], cache: Path | None) -> Work:
     """The work that asks a model for the tokens of texts with their probabilities; a list of Scored comes back."""
-    return ScoreTexts(tuple(texts), None if cache is None else cache.resolve())
+    return partial(_score_texts, tuple(texts), cache and cache.resolve())
+
+
+def _run_suites(
+    suites: tuple[Suite, ...], path: Path, answers: Path | None, command: str, model: Any, tell: Tell
+) -> int:
+    """The number of the run, or an error where a suite of it failed."""
+    with closing(Store(path)) as store, _opened(answers) as cache:
+        found = record(suites, model, command=command, store=store, cache=cache, tell=tell)
+    failed = [result for result in found.results if result.status == "failed"]
+    if failed:
+        raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))
+    assert found.number is not None
+    return found.number
+
+
+def _score_texts(texts: tuple[str, ...], answers: Path | None, model: Any, tell: Tell) -> list[Scored]:
+    """A Scored for each text, or an error where the model gives no probabilities."""
+    if ask_through(model).can != "scorer":
+        raise ModelError(f"{model.id} turns text into text and cannot say how probable a sentence is")
+    with _opened(answers) as cache:
+        scorer: Any = ask_through(model, cache, tell).model
+        scored: list[Scored] = scorer.score([Request(text) for text in texts])
+        return scored
+
+
+def _opened(path: Path | None) -> AbstractContextManager[Cache | None]:
+    return nullcontext() if path is None else closing(Cache(path))

@@ -126,17 +126,18 @@ def _plan(
         raise click.UsageError(f"{wanted[0]} is about new sources, and --source says which to take")
     if table is not None and no_table:
         raise click.UsageError("--table and --no-table exclude each other")
-    plan = Plan(seed=seed, base=source, **{name: value for name, value in more.items() if value != ()})
+    stated: dict[str, Any] = {"unary": unary, "function": function}
+    stated = {name: value for name, value in stated.items() if value is not None}
     if samples is not None:
-        plan = replace(plan, sizes=share_out(samples))
-    if table is not None:
-        plan = replace(plan, table=read_table(table))
-    if no_table:
-        plan = replace(plan, natural=False)
-    stated: dict[str, Any] = {
-        name: value for name, value in (("unary", unary), ("function", function)) if value is not None
-    }
-    return replace(plan, grammar=replace(NATURAL if plan.natural else Grammar(), **stated)) if stated else plan
+        more["sizes"] = share_out(samples)
+    return Plan(
+        seed=seed,
+        base=source,
+        natural=not no_table,
+        table=None if table is None else read_table(table),
+        grammar=replace(Grammar() if no_table else NATURAL, **stated) if stated else None,
+        **{name: value for name, value in more.items() if value != ()},
+    )
 
 
 def _reports(made: Files, beside: Path | None) -> Iterable[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,7 @@ def train(lesson: Lesson, training: Training, device: str, material: dict[str, A
         f"({recipe.steps / lesson.steps_an_epoch:.1f} epochs) on {device}, {recipe.precision}"
     )
     judge = judge_after(lesson, suites, training, device) if suites else None
-    with _Progress() as tell:
+    with _progress() as tell:
         state = learn(lesson, recipe, folder, settings=settings, report=tell, judge=judge)
     lesson.save(folder, training.dtype)
     write_card(
@@ -136,32 +137,31 @@ def _recipe(training: Training, steps_an_epoch: int, device: str) -> Recipe:
     )
 
 
-class _Progress:
-    """Tells how training goes: a bar in a terminal, else a line now and then."""
+@contextmanager
+def _progress() -> Iterator[Callable[[TrainingProgress], None]]:
+    """A function to tell how training goes: it draws a bar in a terminal, else says a line now and then."""
+    said = 0.0
 
-    def __enter__(self) -> Callable[[TrainingProgress], None]:
-        self._bar: Any = None
-        self._said = 0.0
-        if sys.stderr.isatty() and not common.quiet():
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    def say(progress: TrainingProgress) -> None:
+        nonlocal said
+        if time.monotonic() - said > SAY_EVERY or progress.step == progress.steps:
+            said = time.monotonic()
+            common.say(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)}")
 
-            columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-            self._bar = Progress(*columns, console=printing.console(stderr=True), transient=True).__enter__()
-            self._task = self._bar.add_task("", total=None)
-        return self._tell
+    if common.quiet() or not sys.stderr.isatty():
+        yield say
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
+    columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda now: bar.update(task, completed=now.step, total=now.steps, description=_state(now))
 
-    def _tell(self, progress: TrainingProgress) -> None:
-        left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
-        text = f"loss {progress.loss:.4f} · {progress.rate:.1f} steps/s · {left} left"
-        if self._bar is not None:
-            self._bar.update(self._task, completed=progress.step, total=progress.steps, description=text)
-        elif time.monotonic() - self._said > SAY_EVERY or progress.step == progress.steps:
-            self._said = time.monotonic()
-            common.say(f"step {progress.step:,} of {progress.steps:,} · {text}")
+
+def _state(progress: TrainingProgress) -> str:
+    left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
+    return f"loss {progress.loss:.4f} · {progress.rate:.1f} steps/s · {left} left"
 
 
 def _report(folder: Path, state: TrainingState) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.families.syntaxgym.checks import SUMMARY as SUMMARY
+from wug.families.syntaxgym.faults import Faults
 from wug.families.syntaxgym.files import COLUMNS, header, is_table, plain_name
 from wug.families.syntaxgym.options import OPTIONS as OPTIONS
 from wug.families.syntaxgym.options import Choices, choices
@@ -37,10 +38,12 @@ def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
 
 def check(path: Path) -> list[Problem]:
     """Every fault and oddity of a suite file, faults first."""
+    faults = Faults()
     try:
-        return inspect(path, Choices()).faults.problems()
+        inspect(path, Choices(), faults)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
+    return faults.problems()
 
 
 def schema() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +20,20 @@ from wug.files import repeated
 _RELATIONS = {"greaterthan": ">", "lessthan": "<", "equal": "="}
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A suite as far as it could be read, and what was wrong with it."""
-
-    suite: SyntaxGymSuite | None
-    """None where there are errors."""
-    faults: Faults
-
-
 def read_suite(path: Path, choices: Choices, *, evaluated: bool = False) -> SyntaxGymSuite:
     """The suite in a file, or an error that lists its faults."""
-    reading = inspect(path, choices, evaluated=evaluated)
-    reading.faults.raise_any(path)
-    assert reading.suite is not None  # else there were faults
-    return reading.suite
-
-
-def inspect(path: Path, choices: Choices, *, evaluated: bool = False) -> Reading:
-    """The suite in a file with all its faults and oddities; InputError where it is no suite at all.
-
-    A file with results (`evaluated`) may come without predictions.
-    """
     faults = Faults()
+    suite = inspect(path, choices, faults, evaluated=evaluated)
+    faults.raise_any(path)
+    assert suite is not None  # else there were faults
+    return suite
+
+
+def inspect(path: Path, choices: Choices, faults: Faults, *, evaluated: bool = False) -> SyntaxGymSuite | None:
+    """The suite in a file, whose faults and oddities go to `faults`; None where it has faults.
+
+    InputError where it is no suite at all. A file with results (`evaluated`) may come without predictions.
+    """
     document = load(path, faults)
     for key, remedy in _REQUIRED.items():
         if key not in document and not (evaluated and key == "predictions"):
@@ -61,7 +52,7 @@ def inspect(path: Path, choices: Choices, *, evaluated: bool = False) -> Reading
         conditions_needed(predictions, items, faults)
     chosen = choices.metrics or _metrics(head, faults)
     if faults.errors or regions is None:
-        return Reading(None, faults)
+        return None
     suite = SyntaxGymSuite(
         head=head,
         regions=regions,
@@ -74,9 +65,7 @@ def inspect(path: Path, choices: Choices, *, evaluated: bool = False) -> Reading
     )
     if not evaluated:
         oddities.find(suite, faults)
-        if faults.errors:
-            return Reading(None, faults)
-    return Reading(suite.with_warnings(faults.warnings), faults)
+    return None if faults.errors else replace(suite, warnings=tuple(faults.warnings))
 
 
 _REQUIRED = {

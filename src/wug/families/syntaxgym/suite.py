@@ -43,21 +43,13 @@ class SyntaxGymSuite:
     whole: str | None = None
     """The checksum of all of the file's items, where these are not all."""
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
+    kind: str = "syntaxgym"
+    needs: Literal["scorer"] = "scorer"
 
     @property
     def name(self) -> str:
         """As in the file."""
         return str(self.head["name"])
-
-    @property
-    def kind(self) -> str:
-        """The family."""
-        return "syntaxgym"
-
-    @property
-    def needs(self) -> Literal["scorer"]:
-        """A model that can say how probable a text is."""
-        return "scorer"
 
     @property
     def circuit(self) -> str | None:
@@ -134,10 +126,6 @@ class SyntaxGymSuite:
 
     def __len__(self) -> int:
         return len(self.items)
-
-    def with_warnings(self, warnings: Sequence[Problem]) -> SyntaxGymSuite:
-        """The same suite with what was odd about its file."""
-        return replace(self, warnings=tuple(warnings))
 
     def sample(self, items: int) -> SyntaxGymSuite:
         """The same suite with only so many of its items, spread evenly over it; its options say so."""

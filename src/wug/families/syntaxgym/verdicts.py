@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from wug.errors import FormulaError, InputError
@@ -72,16 +72,8 @@ def _judgement(formula: Formula, sentences: Mapping[str, Sentence], metric: str,
 
 def _detail(formula: Formula, judgement: Judgement) -> dict[str, Any]:
     """By how much the prediction holds or fails, and the two sides of each comparison in it."""
-    compared = [
-        {
-            "formula": comparison.formula,
-            "left": plain(comparison.left),
-            "operator": comparison.operator,
-            "right": plain(comparison.right),
-            "holds": comparison.holds,
-        }
-        for comparison in judgement.comparisons
-    ]
+    sides = judgement.comparisons
+    compared = [{**asdict(both), "left": plain(both.left), "right": plain(both.right)} for both in sides]
     detail: dict[str, Any] = {"margin": plain(judgement.margin), "comparisons": compared}
     if isinstance(formula.tree, Comparison) and len(compared) == 1:
         detail |= {key: compared[0][key] for key in ("left", "operator", "right")}

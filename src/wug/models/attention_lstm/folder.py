@@ -34,18 +34,8 @@ def source_numbers(text: str, vocabulary: Vocabulary) -> list[int]:
     return [*(vocabulary.index.get(word, unknown) for word in words_of(text, "spaces")), vocabulary.index[END]]
 
 
-def save_attention_lstm(
-    folder: Path,
-    model: Any,
-    vocabulary: Sequence[str],
-    *,
-    dtype: str | None = None,
-    more: Mapping[str, Any] | None = None,
-) -> None:
-    """Write a folder that `attention_lstm:FOLDER` reads, in the number format `dtype` (by default the model's own).
-
-    `more` is whatever else config.json is to say.
-    """
+def save_attention_lstm(folder: Path, model: Any, vocabulary: Sequence[str], *, dtype: str | None = None) -> None:
+    """Write a folder that `attention_lstm:FOLDER` reads, in the number format `dtype` (by default the model's own)."""
     import torch
 
     shape: AttentionShape = model.shape
@@ -61,7 +51,7 @@ def save_attention_lstm(
     write_tensors(folder / WEIGHTS, tensors)
     named = {"architectures": ["AttentionLSTM"], "model_type": MODEL_TYPE}
     # Last, because it is what makes the folder a model.
-    write_config(folder / CONFIG, {**named, **(more or {}), **asdict(shape), **named})
+    write_config(folder / CONFIG, {**named, **asdict(shape)})
 
 
 def load_attention_lstm(folder: Path) -> tuple[Any, Vocabulary]:

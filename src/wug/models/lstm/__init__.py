@@ -179,15 +179,11 @@ def load(spec: ModelSpec) -> WordLSTM:
     except ImportError:
         raise MissingExtra("an lstm model", "hf") from None
 
+    settings, device = Settings(options["state"], options["eos"], options["dtype"]), pick_device(options["device"])
     with unchanged(path):
-        settings = Settings(options["state"], options["eos"], options["dtype"])
-        return _loaded(spec, path, settings, pick_device(options["device"]))
-
-
-def _loaded(spec: ModelSpec, path: Path, settings: Settings, device: str) -> WordLSTM:
-    weights, vocabulary = _opened(path, spec.read(OPTIONS))
-    network = Network(weights, device=device, dtype=settings.dtype)
-    return WordLSTM(spec, _name(path, weights.kind, vocabulary), network, vocabulary, settings)
+        weights, vocabulary = _opened(path, options)
+        network = Network(weights, device=device, dtype=settings.dtype)
+        return WordLSTM(spec, _name(path, weights.kind, vocabulary), network, vocabulary, settings)
 
 
 def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces") -> Vocabulary:

@@ -18,7 +18,7 @@ from wug.types import Result, Signature
 from wug.web import drawing
 from wug.web.grouping import by_group, suites_figure
 from wug.web.looks import Look, headline, headline_of, look_at
-from wug.web.site import Site
+from wug.web.site import Site, page_number
 from wug.web.tables import table
 
 ESTIMATES = ("suite", "check", "group", "value", "low", "high", "method", "n")
@@ -40,7 +40,7 @@ def routes(site: Site) -> list[BaseRoute]:
             run=found,
             results=results,
             figure=suites_figure(results),
-            details=_details(site, [one.id for one in kept if not one.fault]),
+            details={one.id: site.shelf.head(one.id) for one in kept if not one.fault},
             state=state,
             going=going,
         )
@@ -70,7 +70,7 @@ def routes(site: Site) -> list[BaseRoute]:
         look = look_at(site, request.path_params["result"])
         wanted = request.query_params.get("check", "")
         rows = [e for e in look.result.estimates if not wanted or e.check == wanted]
-        page = _number(request.query_params.get("page", ""))
+        page = page_number(request.query_params.get("page", ""))
         return site.page(
             request,
             "numbers.html",
@@ -135,21 +135,9 @@ def _result(site: Site, number: int) -> Result:
         return Result("", "", "", "failed", Signature(), 0, ())
 
 
-def _details(site: Site, results: list[int]) -> dict[int, dict[str, Any]]:
-    """Signature and warnings of each result; what cannot be read says so."""
-    found: dict[int, dict[str, Any]] = {}
-    for number in results:
-        found[number] = site.shelf.head(number)
-    return found
-
-
 def _run_rows(site: Site, number: int) -> Iterator[dict[str, Any]]:
     for kept in site.shelf.overview([number]):
         if not kept.fault:
             result, _ = site.shelf.result(kept.id)
             for estimate in result.estimates:
                 yield {"suite": result.suite, **asdict(estimate)}
-
-
-def _number(text: str) -> int:
-    return max(1, int(text)) if text.isdecimal() and len(text) < 9 else 1

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from wug.families.cogs.show.errors import broken_rules, error_figure, error_table
 from wug.families.cogs.show.lines import dialect_of, line
-from wug.families.cogs.show.types import FIRST, Kind, kinds, type_figure, type_table
+from wug.families.cogs.show.types import FIRST, kinds, type_figure, type_table
 from wug.rows import Filter, Rows
 from wug.show.grouped import overall_parts
-from wug.show.view import Facts, Items, Later, Part, Sample, Table
+from wug.show.view import Facts, Items, Later, Part, Sample
 from wug.types import Outcome, Result
 
 
@@ -22,9 +22,10 @@ def parts(result: Result, rows: Rows) -> Iterator[Part]:
         if part is not None:
             yield part
     if rows.tally(FIRST)["false"]:
-        by_type = partial(_errors_by_type, rows, types)
         yield Later("errors", "What is wrong with the wrong lines", lambda: error_figure(_judged(rows, "errors")))
-        yield Later("types-by-error", "Errors type by type", by_type, figure=False)
+        yield Later(
+            "types-by-error", "Errors type by type", lambda: error_table(_judged(rows, "errors"), types), figure=False
+        )
         yield Later("rules", "Broken rules", lambda: broken_rules(_judged(rows, "violations")), figure=False)
     if about := {key: result.meta[key] for key in ("edition", "dialect") if result.meta.get(key)}:
         yield Facts(about)
@@ -43,10 +44,6 @@ def items(result: Result, rows: Rows) -> Items:
     checks = [estimate.check for estimate in result.estimates if estimate.group == "all"]
     check = FIRST if FIRST in checks else next(iter(checks), FIRST)
     return Items(check, partial(line, dialect=dialect_of(result, rows)), (wrong,), size=15, noun="line")
-
-
-def _errors_by_type(rows: Rows, types: Mapping[str, Kind]) -> Table | None:
-    return error_table(_judged(rows, "errors"), types)
 
 
 def _judged(rows: Rows, key: str) -> list[Outcome]:

@@ -8,21 +8,24 @@ from wug.errors import InputError
 from wug.families.pcfgset.language import FUNCTIONS, UNARY
 from wug.families.pcfgset.make.pcfg import Sample, Strings
 
+SHORTEST = 2
+"""Symbols in the shortest string."""
 
-def increasing(random: Random, *, rounds: int = 53, shortest: int = 2, longest: int = 20) -> list[Sample]:
+
+def increasing(random: Random, *, rounds: int = 53, longest: int = 20) -> list[Sample]:
     """`rounds` lines for each function and each length, as published: 10 × 53 × 19.
 
     The other argument of a binary function has 2 to 5 symbols. In `append` and `prepend` either one
     may be the growing one, in `remove_first` and `remove_second` it is the one that is kept.
     """
-    if rounds < 1 or not 1 <= shortest <= longest:
-        raise InputError(f"{rounds} rounds of lengths {shortest} to {longest} make no lines")
+    if rounds < 1 or longest < SHORTEST:
+        raise InputError(f"{rounds} rounds of lengths {SHORTEST} to {longest} make no lines")
     strings = Strings(random)
     return [
         Sample.of(_source(function, size, strings, random))
         for function in sorted(FUNCTIONS)
         for _ in range(rounds)
-        for size in range(shortest, longest + 1)
+        for size in range(SHORTEST, longest + 1)
     ]
 
 

@@ -11,6 +11,8 @@ from wug.families.pcfgset.make.pcfg import Sample, Strings
 
 MOST = 2_500
 """Test lines per function in the published set."""
+ADDED = 0.001
+"""The share of training lines that are added for each function, as published."""
 
 
 def with_twin(source: str, function: str) -> str:
@@ -50,16 +52,14 @@ def equally_distributed(train: Sequence[Sample], random: Random) -> list[Sample]
     return [Sample(" ".join(words), sample.target) for words, sample in zip(lines, train, strict=True)]
 
 
-def primitive(train: Sequence[Sample], strings: Strings, random: Random, share: float = 0.001) -> list[Sample]:
+def primitive(train: Sequence[Sample], strings: Strings, random: Random) -> list[Sample]:
     """The training set with lines added in which a twin is applied, once, to plain strings.
 
-    `share` of its size for each function: 0.001 as published.
+    For each function, as many as a share of its size.
     """
-    if not 0 <= share <= 1:
-        raise InputError(f"the share of added lines is {share}. It must lie between 0 and 1")
     added = []
     for function in TWINNED:
-        for _ in range(round(share * len(train))):
+        for _ in range(round(ADDED * len(train))):
             arguments = [strings.new(random.randint(2, 5)) for _ in range(1 if function in UNARY else 2)]
             added.append(Sample.of(f"{function}{TWIN} {' , '.join(arguments)}"))
     return [*train, *added]

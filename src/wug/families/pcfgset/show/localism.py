@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from wug.families.pcfgset.show.figures import curves, function_figure, in_language_order
 from wug.families.pcfgset.show.trees import sample, steps_of
@@ -110,8 +109,4 @@ def _single(rows: Rows) -> Iterator[tuple[list[str], bool]]:
     for row in rows.each(Filter(CHECK), keys=("steps",), most=MOST):
         for step in steps_of(row.outcome):
             if words := str(step.get("source", "")).split():
-                yield words, _is_right(step)
-
-
-def _is_right(step: Mapping[str, Any]) -> bool:
-    return step.get("answer") == step.get("right")
+                yield words, step.get("answer") == step.get("right")
