@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,33 +60,14 @@ def _type(option: Option) -> Any:
 
 
 def _kind(
-    name: str,
-    train: Callable[[Training], None],
-    material: click.Argument,
-    about: str | None = None,
-    shown: dict[str, str] | None = None,
+    name: str, train: Callable[[Training], None], material: click.Argument, shown: Mapping[str, str] | None = None
 ) -> click.Command:
-    """`shown` are defaults in words, where they depend on another option; without `about`, `train` says it."""
+    """A command whose help is the docstring of `train`; `shown` are defaults in words, where another option decides."""
     flags = [Flag(option, (shown or {}).get(option.name)) for option in OPTIONS[name]]
     callback = partial(_train, train)
     return click.Command(
-        name, params=[material, OUTPUT, *flags, SUITE, common.DB], callback=callback, help=about or train.__doc__
+        name, params=[material, OUTPUT, *flags, SUITE, common.DB], callback=callback, help=train.__doc__
     )
-
-
-def _transformer(name: str, train: Callable[[Training], None], like: str) -> click.Command:
-    """A language model of the shape of another."""
-    about = f"""Train a {name} language model of {like}'s shape on TEXTS: files with a paragraph a line,
-    also .gz or .xz.
-
-    Sentences are seen one by one: those that share a row do not see each other.
-
-    \b
-    wug train {name} corpus.txt -o my-model --steps 6000
-    wug train {name} corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
-    wug run wug_agreement_pp --model my-model
-    """
-    return _kind(name, train, TEXTS, about)
 
 
 def _train(train: Callable[[Training], None], **values: Any) -> None:
@@ -94,8 +75,8 @@ def _train(train: Callable[[Training], None], **values: Any) -> None:
 
 
 KINDS = (
-    _transformer("causal", kinds.causal, "Llama"),
-    _transformer("masked", kinds.masked, "ModernBERT"),
+    _kind("causal", kinds.causal, TEXTS),
+    _kind("masked", kinds.masked, TEXTS),
     _kind("lstm", kinds.lstm, TEXTS),
     _kind(
         "seq2seq",

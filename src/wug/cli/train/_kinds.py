@@ -23,7 +23,16 @@ END, UNKNOWN = "<eos>", "<unk>"
 
 
 def causal(training: Training) -> None:
-    """Train a causal language model."""
+    """Train a causal language model of Llama's shape on TEXTS: files with a paragraph a line,
+    also .gz or .xz.
+
+    Sentences are seen one by one: those that share a row do not see each other.
+
+    \b
+    wug train causal corpus.txt -o my-model --steps 6000
+    wug train causal corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
+    wug run wug_agreement_pp --model my-model
+    """
     from wug.train.causal import CausalLesson
     from wug.train.tokens import causal_tokenizer
 
@@ -31,7 +40,16 @@ def causal(training: Training) -> None:
 
 
 def masked(training: Training) -> None:
-    """Train a masked language model."""
+    """Train a masked language model of ModernBERT's shape on TEXTS: files with a paragraph a line,
+    also .gz or .xz.
+
+    Sentences are seen one by one: those that share a row do not see each other.
+
+    \b
+    wug train masked corpus.txt -o my-model --steps 6000
+    wug train masked corpus.txt -o tiny --steps 300 --layers 2 --embedding-size 64 --inner 128
+    wug run wug_agreement_pp --model my-model
+    """
     from wug.train.masked import MaskedLesson
     from wug.train.tokens import masked_tokenizer
 
