@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
+import re
 import stat
 import webbrowser
 from pathlib import Path
@@ -46,6 +49,13 @@ def test_nothing_is_given_out_without_the_secret(stranger: TestClient, site: Sit
     assert site.secret not in str(answer.headers) + answer.text
     assert site.token not in answer.text
     assert "set-cookie" not in answer.headers
+
+
+def test_the_style_of_the_private_page_is_the_one_that_its_policy_allows(stranger: TestClient) -> None:
+    answer = stranger.get("/")
+    (style,) = re.findall("<style>(.*?)</style>", answer.text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])

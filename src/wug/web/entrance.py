@@ -10,7 +10,7 @@ import base64
 import hashlib
 import hmac
 import re
-from html import escape
+from typing import Any
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from starlette.datastructures import Headers
@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from wug.errors import InputError
+from wug.web import rendering
 from wug.web.rendering import Json
 from wug.web.site import Site, wants_json
 
@@ -103,7 +104,7 @@ def _let_in(address: str, headers: Headers, site: Site) -> Response:
     if headers.get("sec-fetch-site") in ELSEWHERE:
         # A browser that follows a foreign page's link keeps the cookie back through all redirects; a page of ours
         # that leads on does not have that fault.
-        made = _page("wug view", f'<p><a href="{escape(address)}">Go on</a></p>', leads_to=address)
+        made = _page(leads_to=address)
     else:
         made = RedirectResponse(address, status_code=303, headers={"cache-control": "no-store"})
     made.set_cookie(cookie(headers.get("host", "")), site.secret, httponly=True, samesite="strict", path="/")
@@ -114,39 +115,24 @@ def _turned_away(address: str, scope: Scope, headers: Headers) -> Response:
     reason = {"x-wug-reason": "secret"}
     if wants_json(scope["path"], headers):
         return Json({"error": _PRIVATE}, status_code=403, headers=reason)
-    words = f"<h1>This page is private</h1>\n<p>{escape(_PRIVATE)}</p>\n{_HOW}"
-    if headers.get("sec-fetch-site") in ELSEWHERE:
-        words += f'\n<p>You came by a link from another place. <a href="{escape(address)}">Open this page</a></p>'
-    made = _page("Private", words, status=403)
+    made = _page(
+        403, leads_to="", private=_PRIVATE, address=address, elsewhere=headers.get("sec-fetch-site") in ELSEWHERE
+    )
     made.headers.update(reason)
     return made
 
 
-def _page(title: str, words: str, *, status: int = 200, leads_to: str = "") -> HTMLResponse:
+def _page(status: int = 200, **words: Any) -> HTMLResponse:
     """A page that needs nothing else, since nothing else is given out yet."""
-    onward = f'<meta http-equiv="refresh" content="0; url={escape(leads_to)}">\n' if leads_to else ""
-    text = (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{onward}'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{title} – wug</title>\n<style>{_STYLE}</style>\n'
-        f"</head>\n<body>\n<main>\n{words}\n</main>\n</body>\n</html>\n"
+    text, style = (rendering.environment().get_template(f"entrance.{end}").render(words) for end in ("html", "css"))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; frame-ancestors 'none'"
+    return HTMLResponse(
+        text, status_code=status, headers={"content-security-policy": policy, "cache-control": "no-store"}
     )
-    policy = f"default-src 'none'; style-src '{_STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'"
-    headers = {"content-security-policy": policy, "cache-control": "no-store"}
-    return HTMLResponse(text, status_code=status, headers=headers)
 
 
 _PRIVATE = (
     "Only the person who started wug view can see it. Open the address that wug view printed in its terminal, with the "
     "part after “?token=”. The address changes each time wug view starts."
 )
-_HOW = "<p>After that, this browser is let in until wug view ends, and pages of it that are still open work again.</p>"
-_STYLE = (
-    "body{font:1rem/1.55 system-ui,sans-serif;margin:0;color:#1b1b1b;background:#fbfbfa}"
-    "main{max-width:36rem;margin:14vh auto;padding:1.4rem 1.6rem;background:#fff;border:1px solid #ddd;"
-    "border-left:4px solid #0072b2;border-radius:6px}h1{font-size:1.35rem;margin:0 0 .6rem}p{margin:.6rem 0}"
-    "a{color:#005a8e}@media(max-width:40rem){main{margin:1rem}}"
-    "@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#161616}main{background:#202020;"
-    "border-color:#3a3a3a;border-left-color:#56b4e9}a{color:#7cc4f0}}"
-)
-_STYLE_HASH = "sha256-" + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

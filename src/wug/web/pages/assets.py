@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wug.web import bundle, rendering
@@ -33,7 +35,8 @@ def routes(site: Site) -> list[BaseRoute]:
         return Json({"state": word, "going": going}, headers={"cache-control": "no-store"})
 
     def icon(request: Request) -> Response:
-        return Response(ICON, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
+        path = str(files("wug.web") / "static" / "icon.svg")
+        return FileResponse(path, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
 
     return [
         Route("/assets/report.css", style),
@@ -42,10 +45,3 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/token", token),
         Route("/state.json", state),
     ]
-
-
-ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><ellipse cx="15" cy="19" rx="11" ry="10" '
-    'fill="#0072b2"/><circle cx="21" cy="9" r="6" fill="#0072b2"/><circle cx="23" cy="8" r="1.4" fill="#fff"/>'
-    '<path d="M26 10l5 2-5 1z" fill="#c84e00"/><path d="M12 28v3m6-3v3" stroke="#c84e00" stroke-width="2"/></svg>'
-)
