@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -358,7 +359,6 @@ def _value(draw: random.Random) -> str:
 def _take_option(text: str, _: Any) -> None:
     from wug import registry
     from wug.errors import WugError
-    from wug.families.cogs import settings as cogs
     from wug.families.pairs import settings as pairs
     from wug.families.syntaxgym import choices
     from wug.options import names, read
@@ -378,6 +378,7 @@ def _take_option(text: str, _: Any) -> None:
             *(["--no-save"] if key == "limit" else []),
         )
     else:
+        cogs = partial(read, registry.find("families", "cogs").OPTIONS, what="cogs")
         for family, take in (("pairs", pairs), ("syntaxgym", choices), ("cogs", cogs)):
             if key in names(registry.find("families", family).OPTIONS):
                 with suppress(WugError):
