@@ -27,6 +27,7 @@ ALLOWED = {
     "show": CORE | {"show"},
     "runs": CORE | {"data", "families", "models", "train", "runs", ""},
     "web": CORE | {"runs", "show", "web", "families"},
+    "reproduce": CORE | {"data", "reproduce", "runs", "show"},
 }
 HEAVY = {
     "torch",

@@ -193,6 +193,11 @@ def test_patience_ends_a_training_whose_results_do_not_rise(tmp_path: Path, exam
     assert said.code == 0, said.err
     assert len(Store(Path(os.environ["WUG_DB"])).runs()) == 3  # the first is the best, and two are no better
     assert len(curve(tmp_path / "model")) == 6
+    assert f"{tmp_path / 'model' / 'best'}" in said.err
+    best = open_model(str(tmp_path / "model" / "best"), {"device": "cpu"})
+    tested = [run.model.split("@")[1] for run in Store(Path(os.environ["WUG_DB"])).runs()]
+    assert len(set(tested)) == 3  # weights hardly move at this rate, but they do
+    assert best.id.split("@")[1] == tested[-1]
     assert "is trained already" in train("seq2seq", examples, tmp_path / "model", *options, "--patience", 1).err
 
 
@@ -228,6 +233,8 @@ def test_options_of_a_network_that_another_does_not_have_are_refused(tmp_path: P
     lstm = ("--network", "lstm", "--steps", 1)
     refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--heads", 4), "--heads is for --network t5")
     refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--inner", 15), "15 cells", "even --inner")
+    shared = ("--network", "lstm", "--steps", 1, "--share-layers")
+    refused(train("seq2seq", examples, tmp_path / "m", *shared), "--share-layers is for --network t5")
 
 
 def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None:
@@ -247,6 +254,10 @@ def test_what_cannot_be_is_refused_with_one_message(tmp_path: Path, text: Path, 
     refused(train(kind, material, folder), "--steps N or --epochs N")
     refused(train(kind, material, folder, "--steps", 1, "--epochs", 1), "--steps N or --epochs N")
     refused(train(kind, material, folder, "--steps", 1, "--patience", 2), "--patience", "--suite")
+    refused(
+        train(kind, material, folder, "--steps", 9, "--suite", "wug_reflexive", "--patience", 2, "--average", 3),
+        "--average counts back from the last step",
+    )
     refused(
         train(kind, material, folder, "--steps", 1, "--suite", "wug_agreemen_pp"), "Did you mean 'wug_agreement_pp'"
     )

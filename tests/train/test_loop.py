@@ -50,7 +50,7 @@ def test_a_broken_training_goes_on_as_if_nothing_had_happened(tmp_path: Path, op
 
 
 def test_the_loss_falls(tmp_path: Path) -> None:
-    losses = train(lesson(), recipe(60), tmp_path, settings=TrainingSettings(0, 0, keep_checkpoint=False)).losses
+    losses = train(lesson(), recipe(90), tmp_path, settings=TrainingSettings(0, 0, keep_checkpoint=False)).losses
     assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
 
 
@@ -88,3 +88,54 @@ def test_the_rate_rises_and_falls() -> None:
     assert rates[0] == pytest.approx(1e-3)
     assert max(rates) == rates[10] == pytest.approx(1e-2)
     assert rates[-1] == pytest.approx(1e-4, rel=0.05)
+
+
+def test_the_last_weights_are_averaged_as_told_even_when_training_was_broken(tmp_path: Path) -> None:
+    """Of 12 steps a hundredth is one step: four moments are the last four steps."""
+    moments: list[dict[str, torch.Tensor]] = []
+    for steps in (9, 10, 11, 12):
+        taught = lesson()
+
+        def stop(progress: TrainingProgress, steps: int = steps) -> None:
+            if progress.step == steps:
+                raise KeyboardInterrupt
+
+        settings = TrainingSettings(checkpoint_every=steps)
+        if steps < 12:
+            with pytest.raises(KeyboardInterrupt):
+                train(taught, recipe(), tmp_path / str(steps), settings=settings, report=stop)
+        else:
+            train(taught, recipe(), tmp_path / str(steps), settings=settings)
+        moments.append({name: tensor.clone() for name, tensor in taught.model.state_dict().items()})
+    broken = lesson()
+
+    def interrupt(progress: TrainingProgress) -> None:
+        if progress.step >= 11:
+            raise KeyboardInterrupt
+
+    settings = TrainingSettings(checkpoint_every=5)
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            lesson(),
+            recipe(average=4),
+            tmp_path / "broken",
+            settings=TrainingSettings(checkpoint_every=1),
+            report=interrupt,
+        )
+    train(broken, recipe(average=4), tmp_path / "broken", settings=settings)
+    for name, tensor in broken.model.state_dict().items():
+        expected = sum(moment[name].double() for moment in moments) / 4  # type: ignore[arg-type]
+        torch.testing.assert_close(tensor.double(), expected, rtol=0, atol=1e-6)
+
+
+def test_the_model_that_was_judged_best_is_kept(tmp_path: Path) -> None:
+    kept: list[int] = []
+    judged: list[int] = []
+
+    def judge(epoch: int, step: int) -> float:
+        judged.append(epoch)
+        return [0.1, 0.5, 0.4, 0.5, 0.9][epoch - 1]
+
+    settings = TrainingSettings(keep_best=lambda: kept.append(judged[-1]))
+    train(lesson(), recipe(10), tmp_path, settings=settings, judge=judge)
+    assert kept == [1, 2, 5]

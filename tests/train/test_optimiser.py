@@ -31,3 +31,28 @@ def test_muon_moves_the_matrices_of_layers_by_the_size_of_an_adam_step() -> None
     # The gradient has rank 2, so of the 32 singular values two are near 1.
     rms = moved[1].square().mean().sqrt().item()
     assert rms == pytest.approx(0.01 * 0.2 * 64**0.5 * (2 / (32 * 64)) ** 0.5, rel=0.3)
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_a_share_of_the_rate_is_the_whole_rate_for_a_matrix_that_is_scaled_down(optimiser: str) -> None:
+    """Both optimisers take steps whose size does not depend on the gradient's: moving W by a share of the rate is
+    moving V by all of it where the model uses W = share * V."""
+    share, recipe = 0.25, Recipe(steps=9, batch=1, rate=0.01, warmup=0, optimiser=optimiser, weight_decay=0.1)  # type: ignore[arg-type]
+    torch.manual_seed(0)
+    slow, other = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 8)
+    scaled, same = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 8)
+    with torch.no_grad():
+        scaled.weight.copy_(slow.weight / share)
+        same.load_state_dict(other.state_dict())
+    shared = Optimiser(torch.nn.Sequential(slow, other), recipe, {"0.weight": share})
+    whole = Optimiser(torch.nn.Sequential(scaled, same), recipe)
+    for step in range(3):
+        given = torch.randn(5, 8)
+        for moved, outcome in ((shared, other(slow(given).tanh())), (whole, same((share * scaled(given)).tanh()))):
+            outcome.square().sum().backward()
+            moved.set_rate(0.01 + step / 1000)
+            moved.step()
+            moved.clear()
+    decayed = (1 - 0.1 * 0.01 * share) / (1 - 0.1 * 0.01)  # weight decay goes by the rate, too
+    torch.testing.assert_close(other.weight, same.weight, rtol=0, atol=1e-4)
+    torch.testing.assert_close(slow.weight, scaled.weight * share * decayed**3, rtol=0, atol=2e-4)

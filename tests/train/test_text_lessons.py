@@ -208,5 +208,5 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
     checkpoint.folder.mkdir(parents=True)
     checkpoint.file.write_bytes(b"before")
     with pytest.raises(ModelError, match=r"cannot be written: the disk may be full.*the same command to go on"):
-        checkpoint.write(torch.nn.Linear(1, 1), Full(), TrainingState(1, (0.5,), 1.0))
+        checkpoint.write(torch.nn.Linear(1, 1), Full(), Full(), TrainingState(1, (0.5,), 1.0))
     assert [file.read_bytes() for file in checkpoint.folder.iterdir()] == [b"before"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,41 @@ def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
 def test_an_odd_number_of_cells_is_refused() -> None:
     with pytest.raises(InputError, match="even --inner"):
         AttentionLSTMLesson(tasks(4), Shape(1, 8, 1, 15), batch=2, seed=0, device="cpu")
+
+
+def test_queries_move_at_one_over_the_root_of_a_heads_size() -> None:
+    lesson = Seq2SeqLesson(tasks(6), SHAPE, batch=6, seed=0, device="cpu")
+    queries = {name: value for name, value in lesson.shares.items() if value != 1}
+    assert set(queries) == {
+        "encoder.block.0.layer.0.SelfAttention.q.weight",
+        "decoder.block.0.layer.0.SelfAttention.q.weight",
+        "decoder.block.0.layer.1.EncDecAttention.q.weight",
+    }
+    assert set(queries.values()) == {1 / math.sqrt(8)}  # 32 dimensions for 4 heads
+
+
+def test_shared_layers_learn_as_one_and_are_loaded_by_the_backend(tmp_path: Path) -> None:
+    examples = tasks(30)
+    torch.manual_seed(1)
+    shape = Shape(layers=3, embedding_size=32, heads=4, inner=64, shared=True)
+    lesson = Seq2SeqLesson(examples, shape, batch=30, seed=1, device="cpu")
+    single = Seq2SeqLesson(examples, Shape(1, 32, 4, 64), batch=30, seed=1, device="cpu")
+    size, size_of_one = (sum(p.numel() for p in one.model.parameters()) for one in (lesson, single))
+    assert size == size_of_one
+    recipe = Recipe(steps=150, batch=30, rate=1e-2, warmup=10)
+    train(lesson, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
+    lesson.save(tmp_path, "float32")
+    first, last = (lesson.model.encoder.block[n].layer[0].SelfAttention.q.weight for n in (0, 2))
+    assert torch.equal(first, last)
+    model: Any = open_model(str(tmp_path), {"device": "cpu", "engine": "transformers"})
+    plain = lesson.model.generate(**_asked(lesson, examples), max_new_tokens=8, do_sample=False)
+    words = [[lesson.names[n] for n in row if n > 2] for row in plain.tolist()]
+    assert texts(model.generate(list(examples.sources))) == [" ".join(row) for row in words]
+
+
+def _asked(lesson: Seq2SeqLesson, examples: Examples) -> dict[str, torch.Tensor]:
+    """The sources as the tokenizer gives them, padded."""
+    ids = [[*(lesson.names.index(word) for word in text.split()), 1] for text in examples.sources]
+    longest = max(map(len, ids))
+    table = torch.tensor([[*row, *[0] * (longest - len(row))] for row in ids])
+    return {"input_ids": table, "attention_mask": (table != 0).long()}

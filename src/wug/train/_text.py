@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ class TextLesson:
     """A model with a stream of tokens, all of which lies on the model's device."""
 
     recordable = True
+    shares: Mapping[str, float] = {}
 
     def __init__(self, tokenizer: Any, bos: int, model: Any, *, rows: Rows, device: str, bfloat16: bool) -> None:
         import torch

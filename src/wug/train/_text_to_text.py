@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wug.train.examples import Batches, Examples, parts_of
@@ -24,6 +24,7 @@ class TextToTextLesson:
     """A model with tables of examples, each text as the numbers of its words and the end of the text, padded with 0."""
 
     recordable = True
+    shares: Mapping[str, float] = {}
 
     def __init__(
         self, model: Any, examples: Examples, names: Sequence[str], *, batch: int, seed: int, device: str

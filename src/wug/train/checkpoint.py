@@ -13,7 +13,11 @@ from wug.errors import InputError, ModelError
 from wug.files import read_text, write_text
 from wug.train.recipe import Recipe
 
-_SPOKEN = {"text": "the text's checksum", "examples": "the examples' checksum"}
+_SPOKEN = {
+    "text": "the text's checksum",
+    "examples": "the examples' checksum",
+    "query_share": "the queries' share of the learning rate",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Checkpoint:
         if not self.begun:
             return
         try:
-            found = dict(json.loads(read_text(self._recipe)))
+            found = {"average": 1, **json.loads(read_text(self._recipe))}  # older ones knew no other
         except (ValueError, TypeError) as error:
             what = f"cannot be read as JSON ({error}). Delete the folder to begin anew"
             raise InputError(what, file=self._recipe) from None
@@ -80,7 +84,7 @@ class Checkpoint:
                     f"it is {wanted[key]!r}. Give the same options to go on, or another folder to begin anew"
                 )
 
-    def write(self, model: Any, optimiser: Any, state: TrainingState) -> None:
+    def write(self, model: Any, optimiser: Any, average: Any, state: TrainingState) -> None:
         """Keep the state; a kill in between leaves the one before."""
         import torch
 
@@ -88,7 +92,8 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with beside.open("wb") as out:
-                torch.save({"model": model.state_dict(), "optimiser": optimiser.state(), **asdict(state)}, out)
+                learnt = {"model": model.state_dict(), "optimiser": optimiser.state(), "average": average.state()}
+                torch.save({**learnt, **asdict(state)}, out)
                 out.flush()
                 os.fsync(out.fileno())
             beside.replace(self.file)
@@ -100,8 +105,8 @@ class Checkpoint:
                 "room, and give the same command to go on"
             ) from error
 
-    def read(self, model: Any, optimiser: Any) -> TrainingState | None:
-        """Put model and optimiser back to where they were; None without a checkpoint."""
+    def read(self, model: Any, optimiser: Any, average: Any) -> TrainingState | None:
+        """Put model, optimiser and average back to where they were; None without a checkpoint."""
         import torch
 
         if not self.file.exists():
@@ -111,6 +116,7 @@ class Checkpoint:
             stored = torch.load(self.file, map_location=device, weights_only=True)
             model.load_state_dict(stored["model"])
             optimiser.restore(stored["optimiser"])
+            average.restore(stored["average"])
         except (RuntimeError, OSError, EOFError, KeyError) as error:
             line = str(error).split("\n")[0]
             raise ModelError(f"{self.file}: cannot be read ({line}). Delete it to begin anew") from error

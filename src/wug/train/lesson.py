@@ -25,6 +25,10 @@ class Lesson(Protocol):
     def recordable(self) -> bool:
         """Whether a GPU may record a whole step once for each shape of batch and play it back."""
 
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """Parameters by name that move at a share of the learning rate."""
+
     def batch(self, step: int) -> Batch:
         """What is learnt in a step, on any device; shapes from a small set."""
 

@@ -11,6 +11,7 @@ from typing import Any
 from wug.errors import ModelError
 from wug.train._memory import enough_memory
 from wug.train._steps import Steps
+from wug.train.average import Average
 from wug.train.checkpoint import Checkpoint, TrainingState
 from wug.train.lesson import Lesson
 from wug.train.optimiser import Optimiser
@@ -48,6 +49,8 @@ class TrainingSettings:
     """Whether the state stays on disk when training is over."""
     patience: int | None = None
     """Judgements in a row that may be no better than the best before training ends; None for any number."""
+    keep_best: Callable[[], None] | None = None
+    """Called when a judgement was better than all before it, to keep the model as it is."""
 
 
 Report = Callable[[TrainingProgress], None]
@@ -72,9 +75,10 @@ def train(
     import torch
 
     settings = settings or TrainingSettings()
-    optimiser = Optimiser(lesson.model, recipe)
+    optimiser = Optimiser(lesson.model, recipe, lesson.shares)
     checkpoint = Checkpoint(folder)
-    state = checkpoint.read(lesson.model, optimiser) or TrainingState(0, (), 0.0)
+    average = Average(lesson.model, recipe)
+    state = checkpoint.read(lesson.model, optimiser, average) or TrainingState(0, (), 0.0)
     steps = Steps(lesson, optimiser, recipe, compiled=settings.compiled)
     lesson.model.train()
     begun, before = time.monotonic(), state.seconds
@@ -92,6 +96,7 @@ def train(
         with enough_memory(checkpoint, recipe.batch):
             waiting.append(steps.take(lesson.batch(step)).clone())
         done = step + 1
+        average.take(done)
         epoch, within = divmod(done, lesson.steps_an_epoch)
         due = bool(settings.checkpoint_every) and done % settings.checkpoint_every == 0
         over = within == 0 or done == recipe.steps
@@ -105,16 +110,21 @@ def train(
             looked, when = done, now
         if over and judge is not None:
             value = _judged(lesson, judge, epoch + (within > 0), done)
-            if value is not None:
-                best, stale = (value, 0) if best is None or value > best else (best, stale + 1)
+            if value is not None and (best is None or value > best):
+                best, stale = value, 0
+                if settings.keep_best is not None:
+                    settings.keep_best()
+            elif value is not None:
+                stale += 1
             due = True
             when = time.monotonic()
         stop = settings.patience is not None and stale > settings.patience
         if (due or stop) and (done < recipe.steps or settings.keep_checkpoint):
-            checkpoint.write(lesson.model, optimiser, reached(done))
+            checkpoint.write(lesson.model, optimiser, average, reached(done))
         if stop or done == recipe.steps:
             state = reached(done)
             break
+    average.apply()
     lesson.model.eval()
     checkpoint.write_curve(state.losses)
     return state

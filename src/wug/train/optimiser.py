@@ -8,7 +8,7 @@ dozens of them, and one by one they would cost more than the rest of the step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from wug.train.recipe import Recipe
@@ -22,9 +22,10 @@ LIKE_ADAM = 0.2
 
 
 class Optimiser:
-    """Moves parameters against their gradients; the rate is a tensor, so that a step can be recorded."""
+    """Moves parameters against their gradients; rates are tensors, so that a step can be recorded."""
 
-    def __init__(self, model: Any, recipe: Recipe) -> None:
+    def __init__(self, model: Any, recipe: Recipe, shares: Mapping[str, float] | None = None) -> None:
+        """`shares` names the parameters that move at a share of the learning rate; the others move at all of it."""
         import torch
 
         named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
@@ -36,19 +37,22 @@ class Optimiser:
             id(p) for name, p in named if p.ndim == 2 and id(p) not in embeddings and not name.startswith("lm_head")
         }
         orthogonal = matrix if recipe.optimiser == "muon" else set()
-        self.rate = torch.zeros((), device=device)
+        share_of = {id(p): (shares or {}).get(name, 1.0) for name, p in named}
+        self._rates = {share: torch.zeros((), device=device) for share in dict.fromkeys(share_of.values())}
         self._decay = recipe.weight_decay
-        self._stacks = _by_shape(p for _, p in named if id(p) in orthogonal)
-        self._momenta = [torch.zeros(len(s), *s[0].shape, device=device) for s in self._stacks]
-        rest = [p for _, p in named if id(p) not in orthogonal]
-        groups = [
-            {"params": [p for p in rest if id(p) in matrix], "weight_decay": recipe.weight_decay},
-            {"params": [p for p in rest if id(p) not in matrix], "weight_decay": 0.0},
-        ]
+        stacks = _grouped((p for _, p in named if id(p) in orthogonal), lambda p: (p.shape, share_of[id(p)]))
+        self._stacks = [(stack, self._rates[share]) for (_, share), stack in stacks.items()]
+        self._momenta = [torch.zeros(len(s), *s[0].shape, device=device) for s, _ in self._stacks]
+        rest = (p for _, p in named if id(p) not in orthogonal)
+        groups = _grouped(rest, lambda p: (id(p) in matrix, share_of[id(p)]))
+        self._adam_shares = [share for _, share in groups]
         on_gpu = device.type == "cuda"
         self._adam = torch.optim.AdamW(
-            [group for group in groups if group["params"]],
-            lr=self.rate if on_gpu else recipe.rate,
+            [
+                {"params": found, "weight_decay": recipe.weight_decay if decays else 0.0}
+                for (decays, _), found in groups.items()
+            ],
+            lr=next(iter(self._rates.values())) if on_gpu else recipe.rate,
             betas=(0.9, 0.98),
             eps=1e-9,
             fused=True,
@@ -57,10 +61,11 @@ class Optimiser:
 
     def set_rate(self, rate: float) -> None:
         """The rate of the steps to come."""
-        self.rate.fill_(rate)
-        for group in self._adam.param_groups:
-            if group["lr"] is not self.rate:
-                group["lr"] = rate
+        for share, tensor in self._rates.items():
+            tensor.fill_(rate * share)
+        for group, share in zip(self._adam.param_groups, self._adam_shares, strict=True):
+            tensor = self._rates[share]
+            group["lr"] = tensor if tensor.device.type == "cuda" else rate * share  # a recorded step reads the tensor
 
     def step(self) -> None:
         """Move all parameters once."""
@@ -68,19 +73,18 @@ class Optimiser:
 
         self._adam.step()
         with torch.no_grad():
-            for stack, momentum in zip(self._stacks, self._momenta, strict=True):
+            for (stack, rate), momentum in zip(self._stacks, self._momenta, strict=True):
                 gradients = torch.stack([p.grad for p in stack])
                 momentum.lerp_(gradients, 1 - MOMENTUM)
                 moves = orthogonal(gradients.lerp(momentum, MOMENTUM))
                 scale = LIKE_ADAM * max(stack[0].shape) ** 0.5
-                keep = 1 - self.rate * self._decay
-                torch._foreach_mul_(stack, keep)
-                torch._foreach_add_(stack, list((moves * (-scale * self.rate)).unbind()))
+                torch._foreach_mul_(stack, 1 - rate * self._decay)
+                torch._foreach_add_(stack, list((moves * (-scale * rate)).unbind()))
 
     def clear(self) -> None:
         """Forget the gradients."""
         self._adam.zero_grad(set_to_none=True)
-        for stack in self._stacks:
+        for stack, _ in self._stacks:
             for parameter in stack:
                 parameter.grad = None
 
@@ -91,9 +95,6 @@ class Optimiser:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
         self._adam.load_state_dict(state["adam"])
-        if self.rate.device.type == "cuda":
-            for group in self._adam.param_groups:
-                group["lr"] = self.rate
         for momentum, stored in zip(self._momenta, state["momenta"], strict=True):
             momentum.copy_(stored)
 
@@ -113,8 +114,8 @@ def orthogonal(matrices: Any) -> Any:
     return (x.mT if tall else x).to(matrices.dtype)
 
 
-def _by_shape(parameters: Iterable[Any]) -> list[list[Any]]:
-    stacks: dict[Any, list[Any]] = {}
+def _grouped(parameters: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
+    groups: dict[Any, list[Any]] = {}
     for parameter in parameters:
-        stacks.setdefault(parameter.shape, []).append(parameter)
-    return list(stacks.values())
+        groups.setdefault(key(parameter), []).append(parameter)
+    return groups

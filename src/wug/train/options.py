@@ -34,6 +34,14 @@ EVERY_KIND = (
         "the optimiser; muon is for the matrices of the layers, with AdamW for the rest",
         aliases=("optimizer",),
     ),
+    Option(
+        "average",
+        int,
+        1,
+        "average the weights at so many moments, a hundredth of training apart, the last of them the end",
+        least=1,
+        most=100,
+    ),
     Option("weight_decay", float, None, "weight decay, of matrices alone"),
     Option("layers", int, None, "layers", least=1),
     Option("embedding_size", int, 256, "embedding size", least=1, aliases=("width",)),
@@ -88,6 +96,7 @@ KINDS: Mapping[str, tuple[Option, ...]] = {
                 "t5: a transformer of T5's shape. lstm: an LSTM that attends to the source",
             ),
             *_about((HEADS,), heads="attention heads of a T5"),
+            Option("share_layers", bool, False, "one layer's weights for all layers of a T5: a universal transformer"),
             *_about(
                 EVERY_KIND,
                 inner="feed-forward size; of an LSTM, the cells of a layer",
@@ -115,6 +124,7 @@ class Training:
     learning_rate: float
     warmup: int | None
     optimiser: Optimiser
+    average: int
     weight_decay: float
     layers: int
     embedding_size: int
@@ -138,6 +148,7 @@ class Training:
     words: str = "punctuation"
     source: Path = Path()
     network: Literal["t5", "lstm"] = "t5"
+    share_layers: bool = False
 
     def precision_on(self, device: str) -> Precision:
         """The number format of the arithmetic."""

@@ -27,12 +27,16 @@ class Recipe:
     weight_decay: float = 0.1
     clip: float = 1.0
     """The norm to which gradients are cut."""
+    average: int = 1
+    """At how many moments of its last steps, a hundredth of them all apart, a model's weights are averaged."""
     seed: int = 0
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.batch < 1:
             raise InputError(f"training takes at least one step and one row, not {self.steps} and {self.batch}")
+        if not 1 <= self.average <= 100:
+            raise InputError(f"weights are averaged at 1 to 100 moments, not at {self.average}")
         if not 0 < self.rate < 1:
             raise InputError(f"a learning rate lies between 0 and 1, and {self.rate} does not")
 

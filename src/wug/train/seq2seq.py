@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,16 @@ T5 has 32 and 128, which blurs distances beyond 8: too coarse for languages in w
 """
 UNSEEN = -1e9
 """Added to the attention of what is not to be seen."""
+
+
+def query_share(shape: Shape) -> float:
+    """The share of the learning rate for the matrices that make queries: one over the root of a head's size.
+
+    Other transformers divide what attention compares by that root; T5 leaves it out and begins with smaller queries
+    instead. Steps of the usual size are then too large for them by that root: attention hardens early, the more so the
+    larger a head is, and what is learnt is memorised rather than composed, if training does not stall.
+    """
+    return 1 / math.sqrt(shape.embedding_size // shape.heads)
 
 
 class Seq2SeqLesson(TextToTextLesson):
@@ -45,7 +56,11 @@ class Seq2SeqLesson(TextToTextLesson):
             decoder_start_token_id=0,
         )
         model = T5ForConditionalGeneration(config)
+        self._shared = shape.shared
+        if shape.shared:
+            _share_layers(model)
         super().__init__(model, examples, names, batch=batch, seed=seed, device=device)
+        self.shares = {name: query_share(shape) for name, _ in model.named_parameters() if name.endswith(".q.weight")}
 
     def loss(self, batch: Batch) -> Any:
         """Nats a word."""
@@ -66,5 +81,27 @@ class Seq2SeqLesson(TextToTextLesson):
         ).loss
 
     def save(self, folder: Path, dtype: str) -> None:
-        """In the Hugging Face layout."""
-        save_model(self.model, self.tokenizer, folder, dtype)
+        """In the Hugging Face layout; shared layers are written as often as they are used, as T5 wants them."""
+        model = self.model
+        if self._shared:
+            model = type(model)(model.config)
+            model.load_state_dict(self.model.state_dict())
+        save_model(model, self.tokenizer, folder, dtype)
+
+
+def _share_layers(model: Any) -> None:
+    """Let every layer of the encoder use the weights of its first, and so in the decoder.
+
+    The first layer alone has positions, which it hands on; so attention is shared matrix by matrix.
+    """
+    for stack in (model.encoder, model.decoder):
+        first = stack.block[0]
+        for block in stack.block[1:]:
+            for own, shared in zip(block.layer, first.layer, strict=True):
+                own.layer_norm = shared.layer_norm
+                if hasattr(own, "DenseReluDense"):
+                    own.DenseReluDense = shared.DenseReluDense
+                else:
+                    attention = "SelfAttention" if hasattr(own, "SelfAttention") else "EncDecAttention"
+                    for name in ("q", "k", "v", "o"):
+                        setattr(getattr(own, attention), name, getattr(getattr(shared, attention), name))

@@ -17,6 +17,8 @@ class Shape:
     inner: int = 0
     """The size of the feed-forward layers; of an LSTM, the cells."""
     dropout: float = 0.0
+    shared: bool = False
+    """Whether all layers have the same weights."""
 
     def __post_init__(self) -> None:
         if self.embedding_size % self.heads:

@@ -145,6 +145,7 @@ def seq2seq(training: Training) -> None:
     wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a run after each epoch
     """
     from wug.train.examples import read_examples
+    from wug.train.seq2seq import query_share
 
     kind = "seq2seq"
     # A recorded step is as fast as a compiled one, without minutes of compiling every shape.
@@ -153,7 +154,10 @@ def seq2seq(training: Training) -> None:
         kind, training = "attention_lstm", _as_lstm(training)
     shape = _shape(training, training.heads)
     examples = read_examples(training.source)
-    sizes = _sizes(training) | ({"heads": training.heads} if training.network == "t5" else {})
+    sizes = _sizes(training)
+    if training.network == "t5":
+        sizes |= {"heads": training.heads, "query_share": query_share(shape)}
+        sizes |= {"share_layers": True} if training.share_layers else {}
     material = {"kind": kind, "examples": examples.checksum, **sizes}
     if not unfinished(training, material):
         return
@@ -224,7 +228,9 @@ def _sizes(training: Training) -> dict[str, Any]:
 
 
 def _shape(training: Training, heads: int = 1) -> Shape:
-    return Shape(training.layers, training.embedding_size, heads, training.inner, training.dropout)
+    return Shape(
+        training.layers, training.embedding_size, heads, training.inner, training.dropout, training.share_layers
+    )
 
 
 def _as_lstm(training: Training) -> Training:
@@ -236,6 +242,8 @@ def _as_lstm(training: Training) -> Training:
 
     if given("heads"):
         raise click.UsageError("--heads is for --network t5: an LSTM attends with one head")
+    if training.share_layers:
+        raise click.UsageError("--share-layers is for --network t5")
     own: dict[str, Any] = {name: value for name, value in OF_LSTM.items() if not given(name)}
     return replace(training, heads=1, **own)
 

@@ -42,6 +42,8 @@ def unfinished(training: Training, material: Mapping[str, Any]) -> bool:
         raise MissingExtra("training", "hf")
     if (training.steps is None) == (training.epochs is None):
         raise click.UsageError("say how long to train: --steps N or --epochs N")
+    if training.patience is not None and training.average > 1:
+        raise click.UsageError("--average counts back from the last step, and with --patience nobody knows which it is")
     if training.patience is not None and not training.suites:
         raise click.UsageError("--patience looks at the results of a --suite: name one")
     for suite in training.suites:
@@ -55,6 +57,7 @@ def unfinished(training: Training, material: Mapping[str, Any]) -> bool:
             "rate": training.learning_rate,
             "optimiser": training.optimiser,
             "weight_decay": training.weight_decay,
+            "average": training.average,
             "seed": training.seed,
             **{name: value for name, value in optional.items() if value is not None},
         }
@@ -96,7 +99,13 @@ def train(lesson: Lesson, training: Training, device: str, material: dict[str, A
     checkpoint = Checkpoint(folder)
     checkpoint.begin(recipe, material)
     compiled = device.startswith("cuda") if training.compile is None else training.compile
-    settings = TrainingSettings(compiled, training.checkpoint_every, keep_checkpoint=False, patience=training.patience)
+    settings = TrainingSettings(
+        compiled,
+        training.checkpoint_every,
+        keep_checkpoint=False,
+        patience=training.patience,
+        keep_best=(lambda: lesson.save(folder / "best", training.dtype)) if suites else None,
+    )
     size = sum(p.numel() for p in lesson.model.parameters())
     common.say(
         f"training {size / 1e6:.1f}M parameters for {recipe.steps:,} steps "
@@ -118,6 +127,8 @@ def train(lesson: Lesson, training: Training, device: str, material: dict[str, A
     )
     checkpoint.finish()
     _report(folder, state)
+    if (folder / "best").is_dir():
+        common.say(f"the model that was best on what it was tested on: {folder / 'best'}")
 
 
 def _recipe(training: Training, steps_an_epoch: int, device: str) -> Recipe:
@@ -132,6 +143,7 @@ def _recipe(training: Training, steps_an_epoch: int, device: str) -> Recipe:
         warmup=training.warmup if training.warmup is not None else min(1000, max(1, steps // 20)),
         optimiser=training.optimiser,
         weight_decay=training.weight_decay,
+        average=training.average,
         seed=training.seed,
         precision=training.precision_on(device),
     )

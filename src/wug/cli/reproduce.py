@@ -1,0 +1,125 @@
+"""`wug reproduce`: a paper's table, with ours beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+
+if TYPE_CHECKING:
+    from wug.reproduce.plan import Plan
+    from wug.reproduce.table import TableRow
+
+FORMATS = ("table", "json", "md", "latex")
+MINIATURE = "\nIn miniature: the shape of the table, not its numbers."
+
+
+@click.command("reproduce")
+@click.argument("recipe", required=False, metavar="[NAME|RECIPE.toml]")
+@click.option("--folder", type=common.FOLDER, help="Where all of it goes.  [default: reproduce/NAME]")
+@click.option("--seed", "seeds", type=int, multiple=True, help="In place of the recipe's seeds; repeatable.")
+@click.option("--only", "rows", multiple=True, metavar="ROW", help="This row of the table alone; repeatable.")
+@click.option("--small", is_flag=True, help="The whole of it in miniature, on two cores in minutes: not for numbers.")
+@click.option("--dry-run", is_flag=True, help="Print the steps, and take none.")
+@click.option("--jobs", type=common.POSITIVE, help="Steps side by side.  [default: 3 on a GPU, else 1]")
+@click.option("--device", envvar="WUG_DEVICE", help="Where to train: cpu, cuda, cuda:1.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="Of the table.")
+def command(
+    recipe: str | None,
+    folder: Path | None,
+    seeds: tuple[int, ...],
+    rows: tuple[str, ...],
+    small: bool,
+    dry_run: bool,
+    jobs: int | None,
+    device: str | None,
+    form: str,
+) -> None:
+    """Make a paper's table anew: the data, the models, the tests, and its own numbers beside ours.
+
+    Without a name, lists the recipes. Given again after a kill, it goes on where it was. A finished table is printed
+    at once.
+
+    \b
+    wug reproduce                                   which there are
+    wug reproduce hupkes2020 --dry-run              what would be done
+    wug reproduce hupkes2020 --small                in miniature
+    wug reproduce kim2020 --only gen --seed 1
+    """
+    from wug.reproduce import recipe as recipes
+    from wug.reproduce.plan import Planner
+    from wug.reproduce.table import rows_of
+    from wug.reproduce.work import take
+
+    if recipe is None:
+        for name in recipes.names():
+            printing.echo(f"{name:16} {recipes.read(name).title}")
+        return
+    read = recipes.read(recipe)
+    home = folder or Path("reproduce") / (f"{read.name}-small" if small else read.name)
+    options = ("--device", device) if device else ()
+    plan = Planner(read, home, small=small, options=options).plan(
+        seeds or (read.seeds[:1] if small else read.seeds), rows
+    )
+    if dry_run:
+        _describe(plan)
+        return
+    failures = take(plan, jobs=jobs or _side_by_side(device), tell=common.say)
+    _print(f"{read.title}{MINIATURE if small else ''}", rows_of(plan), form)
+    if failures:
+        for failure in failures:
+            common.say(f"failed: {failure.step.kind} {failure.step.name}: {failure.why}")
+        raise SystemExit(1)
+    common.say(f"the runs: wug view --db {plan.store}")
+
+
+def _side_by_side(device: str | None) -> int:
+    """How many steps a machine takes at a time: small models leave most of a GPU idle."""
+    from wug.models import pick_device
+
+    return 3 if pick_device(device).startswith("cuda") else 1
+
+
+def _describe(plan: Plan) -> None:
+    for step in plan.steps:
+        state = "done" if step.done else f"about {step.minutes:g} min" if step.minutes else ""
+        printing.echo(f"{step.kind:5} {step.name:44} {state}".rstrip())
+        printing.echo(f"      wug {' '.join(step.command)}")
+    left = [step for step in plan.steps if not step.done]
+    minutes = sum(step.minutes for step in left)
+    trained = sum(step.kind == "train" for step in left)
+    common.say(
+        f"{len(left)} of {len(plan.steps)} steps to take, {trained} of them trainings: about {minutes:g} minutes of "
+        f"training on one H200, {minutes / 3:.0f} with three side by side, and {0.1 * trained:.1f} GB of disk"
+    )
+
+
+def _print(title: str, rows: list[TableRow], form: str) -> None:
+    from wug.reproduce import table
+
+    if form == "json":
+        printing.emit(table.as_json(rows))
+    elif form == "md":
+        printing.emit(table.as_markdown(rows))
+    elif form == "latex":
+        printing.emit(table.as_latex(rows))
+    else:
+        _show(title, rows)
+
+
+def _show(title: str, rows: list[TableRow]) -> None:
+    from rich.table import Table
+
+    from wug.reproduce.table import HEAD, cells
+
+    shown = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    for name in HEAD:
+        numeric = name in ("published", "here", "95 % interval", "difference", "n")
+        shown.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
+    for row in rows:
+        shown.add_row(*cells(row))
+    printing.console(120).print(shown)

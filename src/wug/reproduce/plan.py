@@ -1,0 +1,154 @@
+"""What a recipe stands for, step by step: material is made, networks are trained, models are tested."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from wug.errors import InputError
+from wug.reproduce.recipe import Network, Recipe, Test, materials_in
+
+Kind = Literal["make", "train", "test"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command of wug's, and what is there when it is done."""
+
+    kind: Kind
+    name: str
+    command: tuple[str, ...]
+    made: Path
+    """The file or folder that it leaves: it is there if and only if the step is done."""
+    needs: tuple[str, ...] = ()
+    """The names of steps before it."""
+    minutes: float = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether it need not be taken again."""
+        return self.made.exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Where a row's value for one network and one seed is to be found."""
+
+    test: Test
+    network: Network
+    seed: int
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All steps, in an order in which they can be taken, and the cells of the table."""
+
+    recipe: Recipe
+    folder: Path
+    steps: tuple[Step, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def store(self) -> Path:
+        """Where the runs are kept."""
+        return self.folder / "runs.db"
+
+    def step(self, name: str) -> Step:
+        """The step of a name."""
+        return next(step for step in self.steps if step.name == name)
+
+
+class Planner:
+    """Writes down the steps of a recipe."""
+
+    def __init__(self, recipe: Recipe, folder: Path, *, small: bool, options: Sequence[str] = ()) -> None:
+        self._recipe, self._folder, self._small, self._options = recipe, folder, small, tuple(options)
+        self._steps: dict[str, Step] = {}
+
+    def plan(self, seeds: Iterable[int], only: Sequence[str] = ()) -> Plan:
+        """The steps for these seeds, and for these rows alone where some are named."""
+        recipe = self._recipe
+        for row in only:
+            if row not in recipe.rows:
+                raise InputError(f"the recipe {recipe.name} has no row {row!r}: {', '.join(recipe.rows)}")
+        cells = []
+        for test in recipe.tests:
+            if only and test.row not in only:
+                continue
+            for network in (recipe.networks[name] for name in test.published):
+                for seed in seeds if network.train else (0,):
+                    cells.append(Cell(test, network, seed, self._test(test, network, seed)))
+        order = ("make", "train", "test")
+        steps = sorted(self._steps.values(), key=lambda step: order.index(step.kind))
+        return Plan(recipe, self._folder, tuple(steps), tuple(cells))
+
+    def _test(self, test: Test, network: Network, seed: int) -> str:
+        """The name of the step that gives a cell."""
+        suite, needs = self._filled(test.suite, seed)
+        model = network.model
+        if network.train:
+            trained = self._train(test, network, seed)
+            if test.profile:
+                return trained  # which tests the model itself, after epochs
+            model, needs = str(self._steps[trained].made.parent.parent), (*needs, trained)
+        name = _name(test.suite, network.name, test.train_on, seed)
+        command = ("run", suite, "--model", model, *test.options, "--db", str(self._store), "--format", "json")
+        self._add(Step("test", name, command, self._folder / "results" / f"{name}.json", needs))
+        return name
+
+    def _train(self, test: Test, network: Network, seed: int) -> str:
+        source, needs = self._filled(test.train_on, seed)
+        name = _name(network.name, test.train_on, seed)
+        folder = self._folder / "models" / name
+        profile = [self._filled(word, seed)[0] for word in test.profile]
+        command = (
+            *("train", *(network.small if self._small else network.train), source),
+            *("-o", str(folder), "--seed", str(seed), *self._options),
+            *((*profile, "--db", str(self._store)) if profile else ()),
+        )
+        made = folder / "training" / "finished"
+        self._add(Step("train", name, command, made, needs, 0.5 if self._small else network.minutes))
+        return name
+
+    def _filled(self, text: str, seed: int) -> tuple[str, tuple[str, ...]]:
+        """A text with the materials that it names in place, and the steps that make them."""
+        made = {name: self._material(name, seed) for name in materials_in(text)}
+        return text.format(**{name: path for name, (path, _) in made.items()}), tuple(
+            step for _, steps in made.values() for step in steps
+        )
+
+    def _material(self, name: str, seed: int) -> tuple[Path, tuple[str, ...]]:
+        """Where a material lies, and the step that makes it."""
+        material = self._recipe.materials[name]
+        if material.data and not self._small:
+            return _published(material.data), ()
+        step = _name(name, seed)
+        path = self._folder / "materials" / step
+        words = [self._filled(word, seed) for word in (material.small if self._small else material.make)]
+        needs = tuple(step for _, steps in words for step in steps)
+        command = ("make", *(word for word, _ in words), "--seed", str(seed), "-o", str(path))
+        self._add(Step("make", step, command, path, needs))
+        return path, (step,)
+
+    @property
+    def _store(self) -> Path:
+        return self._folder / "runs.db"
+
+    def _add(self, step: Step) -> None:
+        self._steps.setdefault(step.name, step)
+
+
+def _published(name: str) -> Path:
+    """The folder of a published set, which must be there."""
+    from wug import data
+
+    return data.path(name)
+
+
+def _name(*parts: object) -> str:
+    """A name for files, of what tells a step from the others."""
+    return re.sub(r"[^A-Za-z0-9.=_]+", "-", "-".join(str(part) for part in parts if str(part))).strip("-")
