@@ -159,6 +159,11 @@ def load(spec: ModelSpec) -> CausalModel:
         device=_weights.pick_device(options["device"]),
         trust_remote_code=options["trust_remote_code"],
     )
+    return around(loaded, spec)
+
+
+def around(loaded: _weights.Loaded, spec: ModelSpec) -> CausalModel:
+    """The model around weights that are in memory."""
     return CausalModel(loaded, spec)
 
 
