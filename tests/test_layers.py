@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
-CORE = {"types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"}
+CORE = {
+    *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
+    *("numerals", "brief"),
+}
 ALLOWED = {
-    "types": set(),
+    "types": {"brief"},
+    "numerals": set(),
+    "brief": {"numerals", "types"},
     "errors": {"types"},
     "files": {"errors"},
     "registry": {"errors"},
@@ -27,6 +32,7 @@ ALLOWED = {
     "train": CORE | {"models", "train"},
     "show": CORE | {"show"},
     "runs": CORE | {"data", "families", "models", "train", "runs", ""},
+    "api": CORE | {"api", "families", "models", "runs", "show", "texts"},
     "web": CORE | {"runs", "show", "web", "families"},
 }
 HEAVY = {

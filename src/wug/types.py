@@ -271,6 +271,17 @@ class Result:
         found = known.get(name) or known.get(re.split("[:/]", name)[0]) or Check(name)
         return found if found.name == name else replace(found, name=name)
 
+    def __repr__(self) -> str:
+        from wug.brief import line
+
+        return f"<Result {line(self)}>"
+
+    def _repr_html_(self) -> str:
+        """The estimates for a first look with their intervals, for a notebook."""
+        from wug.brief import html
+
+        return html([self])
+
     @property
     def headlines(self) -> list[Estimate]:
         """The estimates over all items that are for a first look."""
