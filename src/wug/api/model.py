@@ -46,8 +46,7 @@ class Model:
             (scored,) = self.opened.score([_request(texts, 0)])
             answer: Scored = scored
             return answer
-        answers: list[Scored] = self.opened.score([_request(text, place) for place, text in enumerate(texts)])
-        return answers
+        return list(self.opened.score([_request(text, place) for place, text in enumerate(texts)]))
 
     @overload
     def generate(self, sources: str) -> Answer: ...  # type: ignore[overload-overlap]

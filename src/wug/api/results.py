@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
 from wug.brief import html, line
@@ -28,12 +27,10 @@ class Results(Sequence[Result]):
 
     __slots__ = ("_results", "runs", "store")
 
-    def __init__(
-        self, results: Iterable[Result], *, runs: Mapping[str, int] | None = None, store: Path | None = None
-    ) -> None:
+    def __init__(self, results: Iterable[Result], *, runs: Iterable[int] = (), store: Path | None = None) -> None:
         self._results = tuple(results)
-        self.runs: Mapping[str, int] = MappingProxyType(dict(runs or {}))
-        """The numbers of the runs that are kept, by model."""
+        self.runs = tuple(runs)
+        """The numbers of the runs that are kept, one a model."""
         self.store = store
         """The file that keeps them; None where nothing is kept."""
 
@@ -65,9 +62,9 @@ class Results(Sequence[Result]):
         """One row an estimate, over all items and group by group."""
         from wug.show.table import COLUMNS, estimate_rows
 
-        columns = zip(*estimate_rows(self._results), strict=True)
-        kinds = {"value": float, "low": float, "high": float, "n": int, "method": str}
-        return Table(dict(zip(COLUMNS, columns, strict=True)) or dict.fromkeys(COLUMNS, ()), kinds)
+        rows = estimate_rows(self._results)
+        columns = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
+        return Table(columns, {"value": float, "n": int, "low": float, "high": float, "method": str})
 
     @property
     def outcomes(self) -> Table:
