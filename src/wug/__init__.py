@@ -55,10 +55,9 @@ def open_model(
 def open_model(
     model: object, options: Mapping[str, Setting] | None = None, *, tokenizer: object = None, **more: Setting
 ) -> Model:
-    """The model that a name stands for (`causal:gpt2`, a folder, `wug-causal`), or around one that is loaded.
+    """The model that a name stands for (`causal:gpt2`, a folder), or one that transformers loaded, with its tokenizer.
 
-    Options as keywords: `dtype="bfloat16"`, `device="cuda"`, `bos=False`. A causal, masked or encoder–decoder model of
-    transformers comes with its `tokenizer`; it is known as the same model is by its folder.
+    Options are keywords, as `dtype="bfloat16"`. A loaded model is known as the same model is by its folder.
     """
     from wug.api.model import model_of
     from wug.api.settings import as_text
@@ -73,10 +72,7 @@ def open_suites(
     kind: str | None = None,
     **more: Setting,
 ) -> list[Suite]:
-    """The suites of files, folders, built-in names or names of the catalogue; options as keywords, `metric="mean"`.
-
-    `kind` is the family, where the content does not tell.
-    """
+    """The suites of files, folders, built-in or published names; `kind`: the family, where content does not tell."""
     from wug.api.running import suites_of
     from wug.api.settings import as_text
 
@@ -91,24 +87,37 @@ def read_suite(
     kind: str | None = None,
     **more: Setting,
 ) -> Suite:
-    """The suite in a dictionary, in a list of dictionaries (a row a pair), in a file, or in text as a file holds it.
-
-    `name` is for one that does not say itself what it is called.
-    """
+    """The suite in a dictionary, a list of dictionaries (a row a pair), a file, or text; `name`, where it has none."""
     from wug.api.settings import as_text
     from wug.runs import suite_texts
 
     return suite_texts.read_suite(source, as_text(options, more), name=name, kind=kind)
 
 
-def surprisal(texts: Any, model: object, unit: str = "word", **settings: Any) -> Table:
-    """The surprisal of each word of some texts, in bits: a table, one row a word; or a "token", or a "sentence"."""
-    from importlib import import_module
+def surprisal(
+    texts: str | Path | Iterable[str] | Iterable[Sequence[str]],
+    model: object,
+    unit: str = "word",
+    *,
+    words: str = "space",
+    context: str = "text",
+    boundary: bool = False,
+    entropy: bool = True,
+    window: int | None = None,
+    stride: int | None = None,
+    cache: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Table:
+    """The surprisal of each word of some texts, in bits: a table, one row a word.
 
-    from wug.api.model import model_of
+    `texts`: one, several, lists of words or regions, or the path of a file. `unit`: "word", "token", "sentence" or
+    "regions". `words`: parted by "space", by the "tokenizer", or "given". `context` of a word: the "text" before it, or
+    its "sentence". `boundary`: its end counted with it, in a column more. `window`, `stride`: tokens, for long texts.
+    """
+    from wug.api import surprisals
 
-    table: Table = import_module("wug.texts").surprisal(texts, model_of(model).opened, unit, **settings)
-    return table
+    manner = {"words": words, "context": context, "boundary": boundary, "entropy": entropy}
+    return surprisals.surprisal(texts, model, unit, cache, progress=progress, window=window, stride=stride, **manner)
 
 
 def run(
@@ -127,7 +136,7 @@ def run(
 
     Without models the built-in one that fits is asked. `limit`: so many items of each suite. `store`: a file that
     keeps the run, for `wug view` and `open_store`. `cache`: a file that keeps answers, so that a run resumes.
-    `options`: of scoring, as `-S`. `interval`: wilson or clopper-pearson. `progress` is told how far it is.
+    `options`: of scoring. `interval`: wilson or clopper-pearson. `progress` is told how many of how many are done.
     """
     from wug.api import running
     from wug.api.settings import as_text
