@@ -82,7 +82,7 @@ def test_the_examples_pass_mypy_strict(tmp_path: Path) -> None:
     for number, (_, code) in enumerate(examples(ROOT / "README.md")):
         written.append(_written(tmp_path / f"readme_{number}.py", code))
     wrong = _written(tmp_path / "wrong.py", "import wug\n\nwug.open_model('causal:gpt2').score('a').surprisl()\n")
-    options = ["--strict", f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={tmp_path / 'cache'}"]
+    options = ["--strict", f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a parser that mypy brings along
         output, errors, status = api.run([*options, *written, wrong])
