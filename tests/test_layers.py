@@ -33,6 +33,7 @@ ALLOWED = {
     "show": CORE | {"show"},
     "runs": CORE | {"data", "families", "models", "train", "runs", ""},
     "api": CORE | {"api", "families", "models", "runs", "show", "texts"},
+    "texts": CORE | {"families", "models", "runs", "texts"},
     "web": CORE | {"runs", "show", "web", "families"},
 }
 HEAVY = {
