@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from wug.api.results import Results as Results
     from wug.api.settings import Setting
     from wug.api.stores import Store as Store
+    from wug.stats import Method
     from wug.tables import Table as Table
+    from wug.texts.surprisals import Context, Unit, Words
 
 __version__ = "0.1.0"
 
@@ -97,10 +99,10 @@ def read_suite(
 def surprisal(
     texts: str | Path | Iterable[str] | Iterable[Sequence[str]],
     model: object,
-    unit: str = "word",
+    unit: Unit = "word",
     *,
-    words: str = "space",
-    context: str = "text",
+    words: Words = "space",
+    context: Context = "text",
     boundary: bool = False,
     entropy: bool = True,
     window: int | None = None,
@@ -129,7 +131,7 @@ def run(
     cache: str | Path | None = None,
     options: Mapping[str, Setting] | None = None,
     kind: str | None = None,
-    interval: str = "wilson",
+    interval: Method = "wilson",
     progress: Callable[[int, int], None] | None = None,
 ) -> Results:
     """A result for each suite and model; both may be names, paths, what is open already, or lists of these.
@@ -149,7 +151,7 @@ def run(
         cache=cache,
         options=as_text(options),
         kind=kind,
-        interval=running.interval_kind(interval),
+        interval=interval,
         progress=progress,
     )
 

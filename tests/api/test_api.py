@@ -154,6 +154,23 @@ def test_a_loaded_model_gives_the_results_of_its_folder(folders: list[Path]) -> 
     assert wug.run(suite, loaded)[0] == wug.run(suite, theirs)[0]
 
 
+def test_surprisals_are_those_of_the_scores_whoever_opened_the_model(folders: list[Path], tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    text = "the boy that nobody saw swims ."
+    loaded = AutoModelForCausalLM.from_pretrained(folders[0])
+    opened = wug.open_model(loaded, tokenizer=AutoTokenizer.from_pretrained(folders[0]))
+    table = wug.surprisal(text, opened, cache=tmp_path / "answers.db")
+    assert table["word"] == text.split()
+    scored = opened.score(text)
+    places = zip(table["start"], table["end"], strict=True)
+    assert table["surprisal"] == pytest.approx([scored.surprisal(a, b) for a, b in places], abs=1e-4)
+    assert wug.surprisal(text, folders[0]) == table
+    assert wug.surprisal([text], f"causal:{folders[0]}", cache=tmp_path / "answers.db") == table
+    with pytest.raises(UnknownName, match=r"unknown unit 'wrd'. Did you mean 'word'"):
+        wug.surprisal(text, opened, "wrd")  # type: ignore[arg-type]
+
+
 def test_an_object_of_the_users_own_class_may_be_asked() -> None:
     class Longest:
         id, chunk, ordered = "own/longest@1", 10, False
@@ -191,7 +208,7 @@ def test_nothing_to_ask_is_an_error(model: wug.Model) -> None:
     with pytest.raises(InputError, match="limit=0: write a whole number, 1 or more"):
         wug.run(wug.read_suite(SUITE), model, limit=0)
     with pytest.raises(UnknownName, match=r"unknown kind of interval 'wilsn'. Did you mean 'wilson'"):
-        wug.run(wug.read_suite(SUITE), model, interval="wilsn")
+        wug.run(wug.read_suite(SUITE), model, interval="wilsn")  # type: ignore[arg-type]
 
 
 def test_results_are_a_sequence_of_results(results: wug.Results) -> None:

@@ -39,6 +39,8 @@ def run(
     chosen = suites_of(suites, options, kind)
     if limit is not None and limit < 1:
         raise InputError(f"limit={limit}: write a whole number, 1 or more")
+    if interval not in get_args(stats.Method):
+        raise UnknownName("kind of interval", str(interval), get_args(stats.Method))
     asked = [suite if limit is None else suite.sample(limit) for suite in chosen]
     opening.require_packages(asked)
     path = store.path if isinstance(store, Store) else None if store is None else user_path(store)
@@ -59,15 +61,6 @@ def run(
             if file is not None:
                 file.close()
     return Results(results, runs=runs, store=path)
-
-
-def interval_kind(name: str) -> stats.Method:
-    """How intervals of shares are made, or an error with the nearest name."""
-    found = next((kind for kind in get_args(stats.Method) if kind == name), None)
-    if found is None:
-        raise UnknownName("kind of interval", name, get_args(stats.Method))
-    kind: stats.Method = found
-    return kind
 
 
 def suites_of(given: Iterable[str | Path | Suite], options: Mapping[str, str], kind: str | None) -> list[Suite]:
