@@ -15,7 +15,7 @@ import wug
 TARGET = Path(__file__).with_name("reference.md")
 HEAD = """# Reference of the Python API
 
-What `import wug` offers, made from the docstrings by `python docs/reference.py`. How it is used: [in Python](python.md).
+What `import wug` offers, made from the docstrings by `python docs/reference.py`. In use: [in Python](python.md).
 """
 
 

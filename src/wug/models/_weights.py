@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -31,8 +32,11 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
     """The model that `spec` names, by the transformers class `auto`, ready to answer."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     try:
-        import torch
-        import transformers
+        with warnings.catch_warnings():
+            # In a notebook without widgets: of bars that wug does not show.
+            warnings.filterwarnings("ignore", message="IProgress not found")
+            import torch
+            import transformers
     except ImportError:
         raise MissingExtra(f"a {spec.kind} model", "hf") from None
     transformers.logging.set_verbosity_error()
