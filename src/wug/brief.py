@@ -1,4 +1,4 @@
-"""Results in brief: a line for a prompt, a table for a notebook."""
+"""Results and suites in brief: a line for a prompt, a table for a notebook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wug.numerals import interval_text, spaced, value_text
 
 if TYPE_CHECKING:
-    from wug.types import Estimate, Result
+    from wug.types import Estimate, Result, Suite
 
 MOST = 200
 """Rows that a notebook shows."""
@@ -21,6 +21,11 @@ def line(result: Result) -> str:
     told = "" if result.headline is None else f" · {' '.join(filter(None, _cells(result, result.headline)))}"
     state = "" if result.status == "complete" else f" · {result.status}"
     return f"{result.suite} · {result.model}{told} · {_counted(result.n, 'item')}{state}"
+
+
+def of_suite(suite: Suite) -> str:
+    """The suite in short: its name, its family, how many items it has."""
+    return f"<Suite {suite.name} · {suite.kind} · {_counted(len(suite), 'item')}>"
 
 
 def html(results: Sequence[Result]) -> str:

@@ -383,6 +383,13 @@ def test_a_suite_is_read_from_what_a_file_would_hold(source: Any, name: str, ite
     assert (suite.name, len(suite)) == (name, items)
 
 
+def test_suites_are_short_at_a_prompt() -> None:
+    assert repr(wug.read_suite(PAIRS)) == "<Suite suite · pairs · 2 items>"
+    for name in ("syntaxgym", "pairs", "cogs", "pcfgset"):
+        for suite in wug.open_suites(name):
+            assert repr(suite) == f"<Suite {suite.name} · {name} · {len(suite):,} items>"
+
+
 def test_a_suite_is_read_from_a_file_by_either_kind_of_path(tmp_path: Path) -> None:
     import json
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.pairs.measures import Measure, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, same
@@ -50,6 +51,8 @@ class PairsSuite:
     def meta(self) -> Mapping[str, Any]:
         """What pages show beside the rows."""
         return {"format": self.format, "pairs": len(self.pairs)}
+
+    __repr__ = of_suite
 
     def __len__(self) -> int:
         return len(self.pairs)

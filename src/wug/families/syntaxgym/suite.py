@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.sampling import spread
 from wug.families.syntaxgym.circuits import circuit
@@ -138,6 +139,8 @@ class SyntaxGymSuite:
     def groups(self) -> Mapping[str, str]:
         """What every outcome is filed under."""
         return {"circuit": self.circuit} if self.circuit else {}
+
+    __repr__ = of_suite
 
     def __len__(self) -> int:
         return len(self.items)
