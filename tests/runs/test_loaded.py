@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ def loaded(kind: str, folder: Path | str, **settings: Any) -> tuple[Any, Any]:
     import transformers
 
     model = getattr(transformers, AUTO[kind]).from_pretrained(folder, **settings)
-    return model, transformers.AutoTokenizer.from_pretrained(folder)
+    kept = {name: settings[name] for name in settings if name == "cache_dir"}
+    return model, transformers.AutoTokenizer.from_pretrained(folder, **kept)
 
 
 def key(opened: Opened) -> str:
@@ -69,6 +71,27 @@ def test_a_model_in_another_number_format_is_the_one_that_is_opened_in_it(folder
 def test_the_tokenizer_beside_the_model_is_taken_where_none_is_given(folders: dict[str, Path]) -> None:
     model, _ = loaded("causal", folders["causal"])
     assert open_loaded(model).id == open_model(f"causal:{folders['causal']}").id
+
+
+def test_a_model_of_the_hub_is_the_revision_that_it_was_loaded_from(
+    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub's programs keep each revision in a folder that is called after its commit."""
+    from huggingface_hub import constants
+
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    kept = tmp_path / "models--someone--tiny"
+    shutil.copytree(folders["causal"], kept / "snapshots" / commit)
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    ours = open_loaded(*loaded("causal", "someone/tiny", cache_dir=tmp_path))
+    assert ours.id == "causal/someone/tiny@0123456789ab"
+    assert str(ours.spec) == "causal:someone/tiny"
+    for name in ("someone/tiny", f"someone/tiny@{commit}"):
+        theirs = open_model(f"causal:{name}")
+        assert (theirs.id, key(theirs)) == (ours.id, key(ours))
+        assert answers(theirs, "causal") == answers(ours, "causal")
 
 
 def test_weights_that_were_changed_before_make_another_model(folders: dict[str, Path]) -> None:

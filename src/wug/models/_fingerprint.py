@@ -142,6 +142,12 @@ def _seen(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
     return found
 
 
+def commit_of(spec: ModelSpec) -> str | None:
+    """The commit of a model of the hub whose files are here, as it was last fetched; None where none are."""
+    found = snapshot(spec)
+    return found.name if found is not None and COMMIT.fullmatch(found.name) else None
+
+
 def snapshot(spec: ModelSpec) -> Path | None:
     """The folder in which the hub's programs keep a model as it was at a commit."""
     try:

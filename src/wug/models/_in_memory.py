@@ -18,7 +18,7 @@ from typing import Any
 from wug.errors import InputError, ModelError, WugError
 from wug.files import existing
 from wug.models import _weights
-from wug.models._fingerprint import COMMIT, snapshot
+from wug.models._fingerprint import commit_of
 from wug.models._options import DTYPES
 from wug.models._spec import ModelSpec
 
@@ -99,17 +99,15 @@ def adopt(kind: str, model: Any, tokenizer: Any, options: Mapping[str, str]) -> 
 
 def _source(kind: str, model: Any) -> tuple[ModelSpec, ModelSpec | None]:
     """What a model is called, and the files that it may have come from."""
-    config = model.config
-    name = str(getattr(config, "_name_or_path", "") or "")
-    commit = getattr(config, "_commit_hash", None)
+    name = str(getattr(model.config, "_name_or_path", "") or "")
     called = ModelSpec(kind, name or type(model).__name__)
     if not name or _dtype(model) not in DTYPES:
         return called, None
     if (folder := existing(name)) is not None:
         return called, called if (folder / "config.json").is_file() else None
-    pinned = ModelSpec(kind, name, commit)
-    here = isinstance(commit, str) and COMMIT.fullmatch(commit) and snapshot(pinned) is not None
-    return called, pinned if here else None
+    # Which revision it was is not kept by transformers; whether it is this one, the weights tell.
+    commit = commit_of(called)
+    return called, None if commit is None else ModelSpec(kind, name, commit)
 
 
 def _from_files(source: ModelSpec, model: Any) -> _weights.Loaded | None:

@@ -11,7 +11,7 @@ from typing import Any
 from wug.errors import MissingExtra, ModelError, WugError
 from wug.files import user_path
 from wug.models._device import settle
-from wug.models._fingerprint import fingerprint, unchanged
+from wug.models._fingerprint import commit_of, fingerprint, unchanged
 from wug.models._hardware import pick_device
 from wug.models._spec import ModelSpec
 
@@ -76,7 +76,7 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
         model = settle(model.eval(), device, demanded=spec.options.get("device", "auto") != "auto")
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
-    identity = identity or (getattr(model.config, "_commit_hash", None) or "unknown")[:12]
+    identity = identity or (commit_of(spec) or "unknown")[:12]
     return Loaded(model, tokenizer, folder.resolve().name if local else spec.name, identity)
 
 
