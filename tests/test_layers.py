@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
-CORE = {"types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment"}
+CORE = {
+    *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
+    *("numerals", "brief"),
+}
 ALLOWED = {
-    "types": set(),
+    "types": {"brief"},
+    "numerals": set(),
+    "brief": {"numerals", "types"},
     "errors": {"types"},
     "files": {"errors"},
     "registry": {"errors"},
@@ -20,12 +25,15 @@ ALLOWED = {
     "stats": {"types"},
     "stats_paired": {"stats"},
     "alignment": {"errors", "types"},
+    "tables": {"errors", "files"},
     "data": {"data", "errors", "files"},
     "families": CORE | {"families", "show"},
     "models": CORE | {"models", "families"},
     "train": CORE | {"models", "train"},
     "show": CORE | {"show"},
     "runs": CORE | {"data", "families", "models", "train", "runs", ""},
+    "api": CORE | {"api", "families", "models", "runs", "show", "texts"},
+    "texts": CORE | {"families", "models", "runs", "texts"},
     "web": CORE | {"runs", "show", "web", "families"},
     "reproduce": CORE | {"data", "reproduce", "runs", "show"},
 }
@@ -37,6 +45,8 @@ HEAVY = {
     "altair",
     "vl_convert",
     "pyarrow",
+    "pandas",
+    "polars",
     "starlette",
     "uvicorn",
     "playwright",

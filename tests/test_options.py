@@ -85,10 +85,12 @@ def test_what_is_no_value_is_refused_with_what_may_be_written(name: str, text: s
     assert len(str(refused.value)) < 400
 
 
-def test_a_value_from_python_that_is_no_text_is_refused_with_the_text_to_write() -> None:
-    given: dict[str, Any] = {"smatch": True}
-    with pytest.raises(InputError, match="smatch=True: options are text, as on the command line: 'yes'"):
-        open_suites("wug_cogs_gen", given)
+def test_a_value_of_pythons_own_is_what_the_command_line_writes_for_it() -> None:
+    (ours,), (theirs,) = (open_suites("wug_cogs_test", {"smatch": value}) for value in (True, "yes"))
+    assert ours.options == theirs.options
+    given: dict[str, Any] = {"quick": True}
+    with pytest.raises(InputError, match="quick=True: options are text, as on the command line: 'yes'"):
+        read(OPTIONS, given, "this")  # below the API
 
 
 def test_an_unknown_option_is_named_with_the_nearest_and_all_others() -> None:

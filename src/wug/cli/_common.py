@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from wug.cli import _printing as printing
+from wug.runs.places import default_cache as default_cache
+from wug.runs.places import default_db as default_db
 from wug.show.markup import visible
 
 if TYPE_CHECKING:
@@ -42,20 +44,6 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
     for path in paths:
         if path.exists() and not force:
             raise InputError("exists already. Give another name, or --force to write over it", file=path)
-
-
-def default_db() -> Path:
-    """The run store in the user's data folder."""
-    from platformdirs import user_data_path
-
-    return user_data_path("wug", appauthor=False) / "wug.db"
-
-
-def default_cache() -> Path:
-    """The answer cache in the user's cache folder."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path("wug", appauthor=False) / "answers.db"
 
 
 DB = click.Option(

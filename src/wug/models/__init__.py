@@ -1,7 +1,19 @@
 """Backends, a module or a package each, and what other packages need of what they share."""
 
 from wug.models._hardware import pick_device, ran_out
+from wug.models._in_memory import Watched, adopt
 from wug.models._spec import Identity, ModelSpec, parse
 from wug.models._words import read_words, words_of, write_words
 
-__all__ = ["Identity", "ModelSpec", "parse", "pick_device", "ran_out", "read_words", "words_of", "write_words"]
+__all__ = [
+    "Identity",
+    "ModelSpec",
+    "Watched",
+    "adopt",
+    "parse",
+    "pick_device",
+    "ran_out",
+    "read_words",
+    "words_of",
+    "write_words",
+]

@@ -54,7 +54,7 @@ def folder_of(spec: ModelSpec, options: Mapping[str, Any]) -> Folder | None:
     if options["dtype"] == "auto" or options["trust_remote_code"]:
         return None
     path, fixed = user_path(spec.name), spec.revision is not None and COMMIT.fullmatch(spec.revision)
-    found = path if path.is_dir() and spec.revision is None else _snapshot(spec) if fixed else None
+    found = path if path.is_dir() and spec.revision is None else snapshot(spec) if fixed else None
     if found is None or not (config := _fields(found / "config.json")) or "quantization_config" in config:
         return None
     if found is path:
@@ -142,7 +142,13 @@ def _seen(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
     return found
 
 
-def _snapshot(spec: ModelSpec) -> Path | None:
+def commit_of(spec: ModelSpec) -> str | None:
+    """The commit of a model of the hub whose files are here, as it was last fetched; None where none are."""
+    found = snapshot(spec)
+    return found.name if found is not None and COMMIT.fullmatch(found.name) else None
+
+
+def snapshot(spec: ModelSpec) -> Path | None:
     """The folder in which the hub's programs keep a model as it was at a commit."""
     try:
         from huggingface_hub import try_to_load_from_cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from wug.errors import MissingExtra, ModelError, WugError
 from wug.files import user_path
 from wug.models._device import settle
-from wug.models._fingerprint import fingerprint, unchanged
+from wug.models._fingerprint import commit_of, fingerprint, unchanged
 from wug.models._hardware import pick_device
 from wug.models._spec import ModelSpec
 
@@ -31,8 +32,11 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
     """The model that `spec` names, by the transformers class `auto`, ready to answer."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     try:
-        import torch
-        import transformers
+        with warnings.catch_warnings():
+            # In a notebook without widgets: of bars that wug does not show.
+            warnings.filterwarnings("ignore", message="IProgress not found")
+            import torch
+            import transformers
     except ImportError:
         raise MissingExtra(f"a {spec.kind} model", "hf") from None
     transformers.logging.set_verbosity_error()
@@ -72,7 +76,7 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
         model = settle(model.eval(), device, demanded=spec.options.get("device", "auto") != "auto")
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
-    identity = identity or (getattr(model.config, "_commit_hash", None) or "unknown")[:12]
+    identity = identity or (commit_of(spec) or "unknown")[:12]
     return Loaded(model, tokenizer, folder.resolve().name if local else spec.name, identity)
 
 

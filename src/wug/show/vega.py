@@ -45,6 +45,12 @@ def spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     return {**drawable(chart.to_dict()), "config": {**config, "background": "white"}}
 
 
+def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.LayerChart:
+    """The chart with its colours, for a notebook."""
+    made: alt.LayerChart = altair().Chart.from_dict(spec(chart))
+    return made
+
+
 def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
     """The specification for a page: as wide as its place, every colour a CSS variable of the page."""
     config = _config("system-ui, sans-serif", lambda name, colour: f"var(--chart-{name}, {colour})")

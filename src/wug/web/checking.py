@@ -7,16 +7,14 @@ problem comes with the cell of the grid that it is about.
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from wug.errors import FormulaError, InputError, caret
 from wug.families import syntaxgym
-from wug.families.syntaxgym import formula, write
+from wug.families.syntaxgym import formula
+from wug.runs.suite_texts import as_file
 from wug.types import Problem
 
 CELLS = 50
@@ -37,15 +35,6 @@ class Cell:
     prediction: int | None = None
     field: str | None = None
     """Of `meta`."""
-
-
-@contextmanager
-def as_file(document: Mapping[str, Any], name: str = "suite.json") -> Iterator[Path]:
-    """A suite as a file for as long as it is looked at."""
-    with tempfile.TemporaryDirectory(prefix="wug-") as folder:
-        path = Path(folder) / name
-        path.write_text(write.json_text(document), encoding="utf-8")
-        yield path
 
 
 def check(document: Mapping[str, Any], formulas: Sequence[str]) -> dict[str, Any]:

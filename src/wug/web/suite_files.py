@@ -16,7 +16,7 @@ from wug.families import syntaxgym
 from wug.families.syntaxgym import write
 from wug.files import head, read_bytes, read_text, write_text
 from wug.runs.opening import builtin_suites
-from wug.web.checking import as_file
+from wug.runs.suite_texts import as_file
 from wug.web.received import without_halves
 
 FOUND = 500

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from wug.brief import of_suite
 from wug.errors import ModelError
 from wug.families.cogs.descriptions import CHECKS
 from wug.families.cogs.logical_form import ERRORS
@@ -51,6 +52,8 @@ class CogsSuite:
     def meta(self) -> Mapping[str, Any]:
         """What pages show beside the rows."""
         return meta(self.gold)
+
+    __repr__ = of_suite
 
     def __len__(self) -> int:
         return len(self.gold)

@@ -7,11 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from wug.brief import of_suite
+from wug.families.context import sees_right
 from wug.families.pairs.measures import Measure, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, same
 from wug.families.pairs.settings import GIVEN, Settings
 from wug.families.sampling import spread
 from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
+
+RIGHT = "the model sees the words to the right of a target word too, which a reader has not come to yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class PairsSuite:
         """What pages show beside the rows."""
         return {"format": self.format, "pairs": len(self.pairs)}
 
+    __repr__ = of_suite
+
     def __len__(self) -> int:
         return len(self.pairs)
 
@@ -71,6 +77,8 @@ class PairsSuite:
                     yield self._judge(pair, next(answers), next(answers), seen)
                 else:
                     yield _without_place(pair, seen)
+        if self.settings.target == "word" and sees_right(model):
+            yield Notice(RIGHT)
         yield from (Notice(text) for text in (*self.notices, *seen.notices(self.settings)))
 
     def _asked(self, pair: Pair) -> bool:

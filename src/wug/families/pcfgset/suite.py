@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from wug.brief import of_suite
 from wug.errors import ModelError
 from wug.families.pcfgset.lines import squeeze
 from wug.families.sampling import spread
@@ -51,6 +52,8 @@ class PcfgSuite(Generic[Item]):
     def meta(self) -> Mapping[str, Any]:
         """Which of the tests it is."""
         return {"test": self.test.name}
+
+    __repr__ = of_suite
 
     def __len__(self) -> int:
         return len(self.items)

@@ -8,13 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from wug.brief import of_suite
+from wug.families.context import sees_right
 from wug.families.sampling import spread
 from wug.families.syntaxgym.circuits import circuit
+from wug.families.syntaxgym.formula import WHOLE
 from wug.families.syntaxgym.measures import Tally, measure
 from wug.families.syntaxgym.parts import Condition, Eos, Item, Join, Prediction
 from wug.families.syntaxgym.verdicts import Sentence, judge
 from wug.files import checksum
 from wug.types import Check, Notice, Problem, Request, Row, Scorer
+
+RIGHT = (
+    "the model sees the words to the right of a region too, so its surprisal is not that of a reader who has not come "
+    "to them yet (docs/syntaxgym.md, Masked models)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,8 @@ class SyntaxGymSuite:
         """What every outcome is filed under."""
         return {"circuit": self.circuit} if self.circuit else {}
 
+    __repr__ = of_suite
+
     def __len__(self) -> int:
         return len(self.items)
 
@@ -142,6 +152,8 @@ class SyntaxGymSuite:
         """Judge every prediction on every item by the model's surprisals."""
         for problem in self.warnings:
             yield Notice(str(problem))
+        if self._compares_regions and sees_right(model):
+            yield Notice(RIGHT)
         requests = self.requests()
         answers = {request.text: scored for request, scored in zip(requests, model.score(requests), strict=True)}
         tally = Tally()
@@ -161,6 +173,12 @@ class SyntaxGymSuite:
                 sentences[condition.name] = Sentence(layout.text, tuple(measured))
             yield from self.judge(item, sentences)
         yield from tally.notices()
+
+    @property
+    def _compares_regions(self) -> bool:
+        """Whether a prediction speaks of a part of a sentence, or there is none and all parts are of interest."""
+        spoken_of = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]
+        return not spoken_of or any(region != WHOLE for region in spoken_of)
 
     def judge(self, item: Item, sentences: Mapping[str, Sentence]) -> Iterator[Row]:
         """The rows of one item: each prediction, then all of them, by every metric."""

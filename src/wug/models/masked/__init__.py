@@ -26,6 +26,8 @@ from wug.options import Option
 from wug.types import Request, Scored
 
 ANSWERS = "scores"
+SEES_RIGHT = True
+"""The words after a token count as much for its probability as those before it."""
 METRICS = ("within_word_l2r", "original")
 OPTIONS = (
     Option(
@@ -157,6 +159,11 @@ def load(spec: ModelSpec) -> MaskedModel:
         if "Unrecognized configuration class" not in str(error.__cause__):
             raise
         raise ModelError(f"{spec}: its architecture is no masked model. Use causal:{spec.name}") from error
+    return around(loaded, spec)
+
+
+def around(loaded: _weights.Loaded, spec: ModelSpec) -> MaskedModel:
+    """The model around weights that are in memory."""
     return MaskedModel(loaded, spec)
 
 

@@ -196,9 +196,20 @@ def load(spec: ModelSpec) -> Seq2SeqModel:
                 raise ModelError(f"{spec}: engine=ctranslate cannot be had: {error}") from None
             if error.unexpected:
                 log.warning("%s runs on PyTorch, which is slower than CTranslate2: %s", spec, error)
-    name = f"{plain.loaded.name}@{plain.loaded.fingerprint}"
-    dtype = str(plain.loaded.model.dtype).removeprefix("torch.")
-    return Seq2SeqModel(name, plain.facts, HubWords(plain.loaded.tokenizer), plain.decoder, spec, dtype)
+    return _on_pytorch(plain, spec)
+
+
+def around(loaded: Loaded, spec: ModelSpec) -> Seq2SeqModel:
+    """The model around weights that are in memory, on PyTorch."""
+    plain = Plain(spec)
+    plain.loaded = loaded
+    return _on_pytorch(plain, spec)
+
+
+def _on_pytorch(plain: Plain, spec: ModelSpec) -> Seq2SeqModel:
+    loaded = plain.loaded
+    name, dtype = f"{loaded.name}@{loaded.fingerprint}", str(loaded.model.dtype).removeprefix("torch.")
+    return Seq2SeqModel(name, plain.facts, HubWords(loaded.tokenizer), plain.decoder, spec, dtype)
 
 
 def _signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
-from wug.families import syntaxgym
+from wug.runs.suite_texts import read_suite
 from wug.web import checking, suite_files
 from wug.web.drafts import Conflict, Draft, Drafts
 from wug.web.editor_results import editor_results
@@ -125,11 +125,7 @@ def routes(site: Site) -> list[BaseRoute]:
         if model not in site.models:
             raise InputError(f"{model!r} is not one of the models of this page: {', '.join(site.models) or 'none'}")
         name = suite_files.file_name(document, ".json")
-        with checking.as_file(document, name) as path:
-            try:
-                suites = syntaxgym.read(path, {})
-            except InputError as error:
-                raise InputError(str(error).replace(f"{path}", name)) from None
+        suites = [read_suite(document, name=name)]
         command = shlex.join(["wug", "run", name, "--model", model])
         return jobs.start(model, run_suites(suites, site.store.path, site.cache, command)).state()
 

@@ -1,0 +1,70 @@
+"""Results and suites in brief: a line for a prompt, a table for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from wug.numerals import interval_text, spaced, value_text
+
+if TYPE_CHECKING:
+    from wug.types import Estimate, Result, Suite
+
+MOST = 200
+"""Rows that a notebook shows."""
+COLUMNS = ("suite", "model", "check", "value", "95 % interval", "n")
+
+
+def line(result: Result) -> str:
+    """The suite, the model and the estimate that stands for the result."""
+    told = "" if result.headline is None else f" · {' '.join(filter(None, _cells(result, result.headline)))}"
+    state = "" if result.status == "complete" else f" · {result.status}"
+    return f"{result.suite} · {result.model}{told} · {_counted(result.n, 'item')}{state}"
+
+
+def of_suite(suite: Suite) -> str:
+    """The suite in short: its name, its family, how many items it has."""
+    return f"<Suite {suite.name} · {suite.kind} · {_counted(len(suite), 'item')}>"
+
+
+def html(results: Sequence[Result]) -> str:
+    """A table of the estimates for a first look, with their intervals, and what the reader should know."""
+    rows = [(result, estimate) for result in results for estimate in result.headlines]
+    body = "".join(f"<tr>{''.join(_html_cells(*row))}</tr>" for row in rows[:MOST])
+    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
+    left = f"<p>and {len(rows) - MOST:,} more</p>" if len(rows) > MOST else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}{''.join(_remarks(results))}"
+
+
+def _remarks(results: Sequence[Result]) -> Iterator[str]:
+    """What is not as it should be, and the warnings, folded."""
+    for result in results:
+        if result.status != "complete":
+            yield f"<p><b>{escape(result.suite)} · {escape(result.model)}: {result.status}</b></p>"
+    warnings = [f"{result.suite} · {result.model}: {text}" for result in results for text in result.warnings]
+    if warnings:
+        listed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings[:MOST]))
+        yield f"<details><summary>{_counted(len(warnings), 'warning')}</summary><ul>{listed}</ul></details>"
+
+
+def _html_cells(result: Result, estimate: Estimate) -> Iterator[str]:
+    name, value, interval = _cells(result, estimate)
+    words = (result.suite, result.model, name)
+    meaning = escape(result.check(estimate.check).meaning, quote=True)
+    yield from (f'<td style="text-align:left" title="{meaning}">{escape(word)}</td>' for word in words)
+    yield from (f'<td style="text-align:right">{escape(text)}</td>' for text in (value, interval, f"{estimate.n:,}"))
+
+
+def _cells(result: Result, estimate: Estimate) -> tuple[str, str, str]:
+    """Check, value and interval, as every medium has them."""
+    share = result.check(estimate.check).unit == "share"
+    return (
+        estimate.check.replace("_", " "),
+        spaced(value_text(estimate.value, share=share)),
+        interval_text(estimate.low, estimate.high, estimate.method, share=share),
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,0 +1,12 @@
+"""What a model sees of a sentence beside the part of it that is judged."""
+
+from __future__ import annotations
+
+from wug import registry
+from wug.types import Model
+
+
+def sees_right(model: Model) -> bool:
+    """Whether the words after a part of a sentence count for its probability, as those of masked models do."""
+    kind = model.id.partition("/")[0]
+    return registry.offered("models", kind, "SEES_RIGHT") is True

@@ -1,0 +1,82 @@
+"""Suites that stand in no file: a dictionary of Python's, or the text of a file."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from wug.errors import InputError
+from wug.runs.opening import open_suites
+from wug.types import Suite
+
+
+@contextmanager
+def as_file(source: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], name: str = "suite") -> Iterator[Path]:
+    """A suite as a file, for as long as it is looked at; errors speak of `name` and not of where the file lies."""
+    content, ending = (source, _ending(source)) if isinstance(source, str) else _written(source)
+    name = name if name.endswith(ending) else f"{name}{ending}"
+    with tempfile.TemporaryDirectory(prefix="wug-") as folder:
+        path = Path(folder) / name
+        path.write_text(content, encoding="utf-8")
+        try:
+            yield path
+        except InputError as error:
+            error.args = (str(error).replace(str(path), name),)
+            error.file = name if error.file == str(path) else error.file
+            raise
+
+
+def read_suite(
+    source: str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    options: Mapping[str, str] | None = None,
+    *,
+    name: str = "suite",
+    kind: str | None = None,
+) -> Suite:
+    """The suite in a dictionary, a list of dictionaries (a row a pair), a file, or a text as a file would hold it.
+
+    `name` is for one that does not say itself what it is called.
+    """
+    if isinstance(source, Path) or (isinstance(source, str) and not _is_content(source)):
+        return _only(open_suites(str(source), options, kind), str(source))
+    with as_file(source, name) as path:
+        return _only(open_suites(str(path), options, kind), path.name)
+
+
+def _only(suites: Sequence[Suite], source: str) -> Suite:
+    if len(suites) != 1:
+        raise InputError(f"holds {len(suites)} suites: wug.open_suites gives them all", file=source)
+    return suites[0]
+
+
+def _is_content(text: str) -> bool:
+    """Whether a text is a suite itself, rather than the name of one."""
+    return "\n" in text.strip() or text.lstrip().startswith(("{", "["))
+
+
+def _ending(text: str) -> str:
+    """How the name of a file with this text would end: by that a family tells what is in it."""
+    first = text.lstrip().partition("\n")[0]
+    if not first.startswith("{"):
+        return ".tsv" if "\t" in first else ".csv"
+    try:
+        json.loads(first)
+    except ValueError:
+        return ".json"
+    return ".json" if "\n" not in text.strip() and '"items"' in first else ".jsonl"
+
+
+def _written(source: Any) -> tuple[str, str]:
+    """A dictionary or a list of them as the text of a file, and how its name would end."""
+    try:
+        if isinstance(source, Mapping):
+            return json.dumps(dict(source), indent=1), ".json"
+        if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
+            return "".join(json.dumps(dict(row)) + "\n" for row in source), ".jsonl"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"the suite holds what JSON has no word for: {error}") from None
+    raise InputError(f"a {type(source).__name__} is no suite. Give a dictionary, a list of them, a path, or text")
