@@ -25,7 +25,7 @@ from starlette.testclient import TestClient
 import material
 from command_line import wug
 from seen_page import classed, elements, words
-from wug.families import cogs, pcfgset
+from wug.families import choices, cogs, pcfgset
 from wug.families.pcfgset.language import answer
 from wug.rows import InMemory, Rows
 from wug.runs.average import averages
@@ -37,7 +37,7 @@ from wug.show import table, terminal
 from wug.show.page import Report, render
 from wug.show.view import Cards, Facts, Figure, Items, Link, Numbers, Part, Prose, Table, Tally
 from wug.show.views import batches, items_of, made, parts_of
-from wug.types import Check, Estimate, Outcome, Result
+from wug.types import Check, Estimate, Outcome, Request, Result, Scored, Token
 from wug.web.app import create
 from wug.web.pages.results import NUMBERS
 from wug.web.site import Site
@@ -214,10 +214,53 @@ def types(folder: Path) -> Result:
     return conclude(suite, material.MODEL, "wug:0|suite:gen", scoring.systems[0].rows())
 
 
+def chosen(folder: Path) -> Result:
+    """Choices among two and three options: one right, one wrong, one tie, one that is not judged."""
+    path = folder / "choices.jsonl"
+    rows = [("a", "b"), ("c", "a"), ("a", "d", "b"), ("e", "a")]
+    path.write_text(
+        "".join(
+            json.dumps({"context": "Ann saw", "options": options, "answer": 1, "type": str(len(options))}) + "\n"
+            for options in rows
+        ),
+        encoding="utf-8",
+    )
+    [suite] = choices.read(path, {})
+    model = _Words({"a": -1.5, "b": -2.25, "c": -3.0, "d": -1.5, "e": None})
+    return conclude(suite, material.MODEL, "wug:0|suite:choices", suite.run(model))
+
+
+@dataclass
+class _Words:
+    """A scorer with the log-probability of each word."""
+
+    logprobs: Mapping[str, float | None]
+    id: str = "toy/words"
+    chunk: int = 10
+    ordered: bool = False
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {}
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        return [
+            Scored.of(
+                request.text,
+                [
+                    Token(found.group(), *found.span(), self.logprobs.get(found.group(), -1.0))
+                    for found in re.finditer(r"\S+", request.text)
+                ],
+            )
+            for request in requests
+        ]
+
+
 MADE = {
     "syntaxgym": lambda folder: material.syntaxgym(),
     "pairs": lambda folder: material.pairs(items=24),
     "words": lambda folder: material.words(),
+    "choices": chosen,
     "plain": lambda folder: material.plain(),
     "localism": lambda folder: material.localism(),
     "substitutivity": lambda folder: material.substitutivity(),
