@@ -311,7 +311,7 @@ def test_a_missing_column_is_told_with_the_nearest(tmp_path: Path) -> None:
 
 def test_what_is_no_choice_is_refused_with_a_remedy(tmp_path: Path) -> None:
     path = jsonl(tmp_path, {"question": "?", "a": "b"})
-    with pytest.raises(InputError, match="none of the formats of choices .*-S context=COLUMN"):
+    with pytest.raises(InputError, match=r"none of the formats of choices .*-S context=COLUMN"):
         choices.read(path, {})
     with pytest.raises(InputError, match="no such file"):
         choices.read(tmp_path / "nothing.jsonl", {})

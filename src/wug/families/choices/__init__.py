@@ -16,7 +16,7 @@ from wug.families.pairs.oddities import capped
 from wug.files import checksum
 from wug.types import Problem, Suite
 
-__all__ = ["OPTIONS", "Candidate", "ChoicesSuite", "Choice", "check", "read", "recognises", "schema"]
+__all__ = ["OPTIONS", "Candidate", "Choice", "ChoicesSuite", "check", "read", "recognises", "schema"]
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -62,7 +62,7 @@ def schema() -> dict[str, Any]:
             "options": {"type": "array", "items": text, "minItems": 2, "description": "what the model chooses from"},
             "answer": {
                 "type": ["string", "integer"],
-                "description": "the right option: its number from 1, or its text",
+                "description": "the right option: number from 1, or text",
             },
             "item": {"type": ["string", "integer"], "description": "what the item is called"},
         },

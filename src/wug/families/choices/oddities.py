@@ -20,9 +20,7 @@ def counted(choices: Sequence[Choice], settings: Settings) -> Iterator[Problem]:
     if alike:
         yield Problem("warning", "", f"{_items(len(alike))} with the same option twice: {_few(alike)}")
     if settings.join == "space":
-        parted = [
-            choice.item for choice in choices if any(_is_parted(one.context, one.option) for one in choice.candidates)
-        ]
+        parted = [choice.item for choice in choices if _is_parted(choice)]
         if parted:
             message = "a space is put between context and option in a script that writes none: add -S join=none"
             yield Problem("warning", "", f"{_items(len(parted))}: {message} ({_few(parted)})")
@@ -38,10 +36,12 @@ def repeated(choices: Sequence[Choice]) -> Iterator[Problem]:
         yield Problem("warning", "", f"{_items(len(again))} there more than once: {_few(again)}")
 
 
-def _is_parted(context: str, option: str) -> bool:
+def _is_parted(choice: Choice) -> bool:
     """Whether a space stands between two characters of a script without spaces."""
-    both = bool(context) and _UNSPACED.match(context[-1]) and _UNSPACED.match(option.lstrip()[:1])
-    return option[:1].isspace() and bool(both)
+    return any(
+        one.option[:1].isspace() and _UNSPACED.match(one.context[-1:]) and _UNSPACED.match(one.words[:1])
+        for one in choice.candidates
+    )
 
 
 def _items(count: int) -> str:

@@ -180,12 +180,11 @@ class _Seen:
 
     def notices(self) -> Iterator[str]:
         """What the reader should know."""
-        for name, text in (
-            ("ties", "tied, counted as failures"),
-            *((why, f"not judged: {why}") for why in (STRADDLED, MUTE)),
-        ):
-            if self.counts[name]:
-                yield f"{_many(self.counts[name], 'item')} {text}"
+        if self.counts["ties"]:
+            yield f"{_many(self.counts['ties'], 'item')} tied, counted as failures"
+        for why in (STRADDLED, MUTE):
+            if self.counts[why]:
+                yield f"{_many(self.counts[why], 'item')} not judged: {why}"
         if self.counts["missing"]:
             tokens, where = _many(self.counts["missing"], "token"), _many(self.counts["with missing"], "item")
             yield f"{tokens} without a log-probability in the options of {where}, counted as 0"

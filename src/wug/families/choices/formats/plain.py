@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from string import ascii_uppercase
 from typing import Any
 
@@ -57,10 +58,8 @@ def listed(record: Record, column: str, problems: list[Problem]) -> list[str] | 
     """The options of a field that holds a list; where they are none, a problem and None."""
     value = record.fields.get(column)
     if isinstance(value, str):
-        try:
+        with suppress(ValueError, RecursionError):
             value = json.loads(value)
-        except (ValueError, RecursionError):
-            pass
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         remedy = 'write a list of texts, ["the cup", "the pen"], or a column for each option, option_1, option_2, …'
         problems.append(Problem("error", record.place, f"{column} is {_shown(value)}: {remedy}"))
