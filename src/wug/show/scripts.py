@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal, TypeAlias
 
 from wug.types import Scored
@@ -29,34 +29,38 @@ class Run:
     places: range
 
 
-def first_texts(scored: Scored) -> list[str]:
-    """Of each token the characters that no token before it has: empty for a further part of a character."""
-    texts: list[str] = []
+def first_texts(scored: Scored) -> list[str | None]:
+    """Of each token the characters that no token before it has: None for a further part of a character.
+
+    A token of white space alone has an empty text.
+    """
+    texts: list[str | None] = []
     reached = 0
     for place, (start, end) in enumerate(zip(scored.starts, scored.ends, strict=True)):
         covered = scored.text[start:end]
         name = covered if scored.pieces is None else scored.pieces[place]
         # A name of its own (`<unk>`, `</s>`) stands for the token whatever the text has there.
-        texts.append(scored.text[max(start, reached) : end] if name == covered else name)
+        part = name == covered and start < end <= reached
+        texts.append(None if part else scored.text[max(start, reached) : end] if name == covered else name)
         reached = max(reached, end)
     return texts
 
 
-def characters(texts: Sequence[str]) -> list[range]:
-    """Texts that follow one another, taken together where a character goes on from one to the next."""
+def characters(texts: Sequence[str | None]) -> list[range]:
+    """Texts that follow one another, taken together where a character goes on from one to the next, as None does."""
     from wcwidth import iter_graphemes
 
     bounds, end = set(), 0
-    for character in iter_graphemes("".join(texts)):
+    for character in iter_graphemes("".join(text or " " for text in texts if text is not None)):
         bounds.add(end)
         end += len(character)
     starts: list[int] = []
     at = 0
     for place, text in enumerate(texts):
-        if place == 0 or (text and at in bounds):
+        if place == 0 or (text is not None and at in bounds):
             starts.append(place)
-        at += len(text)
-    return [range(a, b) for a, b in zip(starts, [*starts[1:], len(texts)], strict=True)]
+        at += 0 if text is None else len(text) or 1
+    return [range(a, b) for a, b in pairwise([*starts, len(texts)])]
 
 
 def direction(text: str) -> Direction:

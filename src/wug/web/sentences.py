@@ -113,8 +113,10 @@ def _pieces(scored: Scored, first: int | None) -> Iterator[Piece]:
     """The tokens; those that are parts of one character as one, with the bits of all of them."""
     texts, tokens = first_texts(scored), scored.tokens
     together = characters(texts)
-    joined = [0 < (at := tokens[some.start].start) < len(scored.text) and not _spaced(scored.text, at) for some in together]
-    shown = joining(["".join(texts[some.start : some.stop]) for some in together], joined)
+    joined = [
+        0 < (at := tokens[some.start].start) < len(scored.text) and not _spaced(scored.text, at) for some in together
+    ]
+    shown = joining(["".join(text for place in some if (text := texts[place])) for some in together], joined)
     for some, text, goes_on in zip(together, shown, joined, strict=True):
         known = [bits for place in some if (bits := tokens[place].surprisal) is not None]
         bits = sum(known) if known else None

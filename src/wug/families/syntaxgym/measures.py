@@ -35,8 +35,8 @@ class Measured:
     """Bits by metric; None where the region has no token and the metric no value."""
     oovs: tuple[str, ...] = ()
     """The words that the model does not know."""
-    tokens: tuple[tuple[str, float | None], ...] = ()
-    """Each token with its bits; a further part of a character has no text."""
+    tokens: tuple[tuple[str | None, float | None], ...] = ()
+    """Each token with its bits; None for a further part of the character before it."""
 
     def detail(self, primary: str) -> dict[str, Any]:
         """The same as JSON-able data; an infinite surprisal is null there."""

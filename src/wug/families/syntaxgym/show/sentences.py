@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from wug.families.syntaxgym.checks import prediction_of
 from wug.families.syntaxgym.show.predictions import verdicts
-from wug.families.syntaxgym.show.regions import Conditions, Region, conditions, metric_of, names_of
+from wug.families.syntaxgym.show.regions import Conditions, Region, Tokens, conditions, metric_of, names_of
 from wug.rows import Placed
 from wug.show.marked import Piece, Pieces
 from wug.show.numbers import bits, finite
@@ -58,10 +58,10 @@ def _cell(region: Region, sign: str) -> Cell:
     )
 
 
-def _pieces(tokens: Sequence[tuple[str, float | None]], content: str) -> Pieces:
+def _pieces(tokens: Tokens, content: str) -> Pieces:
     """The tokens of a region; those that are parts of one character as one, with the bits of all of them."""
     together = characters([text for text, _ in tokens])
-    texts = ["".join(text for text, _ in tokens[some.start : some.stop]).strip() for some in together]
+    texts = ["".join(text for text, _ in tokens[some.start : some.stop] if text).strip() for some in together]
     shown = joining(texts, _joined(texts, content))
     pieces = []
     for some, text in zip(together, shown, strict=True):
