@@ -30,7 +30,7 @@ SENTENCES = {
     "emoji": "a 👩\u200d👩\u200d👧 sat 👍🏽 🇹🇷 cafe\u0301 .",
     "Latin": "the boy swims .",
 }
-BOXES = "boxes => boxes.map(box => ({text: box.querySelector('bdi')?.textContent ?? box.textContent, \
+BOXES = "boxes => boxes.map(box => ({text: box.firstChild.textContent, \
     x: box.getBoundingClientRect().x, y: box.getBoundingClientRect().y}))"
 
 

@@ -113,9 +113,7 @@ def _pieces(scored: Scored, first: int | None) -> Iterator[Piece]:
     """The tokens; those that are parts of one character as one, with the bits of all of them."""
     texts, tokens = first_texts(scored), scored.tokens
     together = characters(texts)
-    joined = [
-        0 < (at := tokens[some.start].start) < len(scored.text) and not _spaced(scored.text, at) for some in together
-    ]
+    joined = [_goes_on(scored.text, tokens[some.start].start) for some in together]
     shown = joining(["".join(text for place in some if (text := texts[place])) for some in together], joined)
     for some, text, goes_on in zip(together, shown, joined, strict=True):
         known = [bits for place in some if (bits := tokens[place].surprisal) is not None]
@@ -131,8 +129,9 @@ def _pieces(scored: Scored, first: int | None) -> Iterator[Piece]:
         )
 
 
-def _spaced(text: str, place: int) -> bool:
-    return text[place - 1].isspace()
+def _goes_on(text: str, place: int) -> bool:
+    """Whether a word goes on at a place."""
+    return 0 < place < len(text) and not text[place - 1].isspace()
 
 
 def _bits(value: float) -> str:
