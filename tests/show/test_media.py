@@ -25,7 +25,9 @@ from starlette.testclient import TestClient
 import material
 from command_line import wug
 from seen_page import classed, elements, words
+from wug import stats
 from wug.families import choices, cogs, pcfgset
+from wug.families.pairs.people import CHECKS, Agreement
 from wug.families.pcfgset.language import answer
 from wug.rows import InMemory, Rows
 from wug.runs.average import averages
@@ -214,6 +216,24 @@ def types(folder: Path) -> Result:
     return conclude(suite, material.MODEL, "wug:0|suite:gen", scoring.systems[0].rows())
 
 
+def people() -> Result:
+    """Pairs that people judged as well."""
+    rows = [
+        replace(row, detail={**row.detail, "human": 1.5 + place % 5})
+        for place, row in enumerate(material.pairs(items=12).outcomes)
+    ]
+    agreement = Agreement()
+    for row in rows:
+        agreement.add(row)
+    found = [row for row in agreement.rows() if isinstance(row, Estimate)]
+    return replace(
+        material.pairs(items=12),
+        outcomes=tuple(rows),
+        estimates=(*stats.estimates(rows), *found),
+        checks=(Check("accuracy", meaning="the grammatical sentence has the higher log-probability"), *CHECKS),
+    )
+
+
 def chosen(folder: Path) -> Result:
     """Choices among two and three options: one right, one wrong, one tie, one that is not judged."""
     path = folder / "choices.jsonl"
@@ -261,6 +281,7 @@ MADE = {
     "pairs": lambda folder: material.pairs(items=24),
     "words": lambda folder: material.words(),
     "choices": chosen,
+    "people": lambda folder: people(),
     "plain": lambda folder: material.plain(),
     "localism": lambda folder: material.localism(),
     "substitutivity": lambda folder: material.substitutivity(),

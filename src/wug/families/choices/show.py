@@ -10,7 +10,7 @@ from typing import Any
 
 from wug.rows import Filter, Placed, Rows
 from wug.show.grouped import best_first, by_field, dots, intervals_are, overall_of, overall_parts, point
-from wug.show.marked import Piece, shortened
+from wug.show.marked import Piece, Pieces, shortened
 from wug.show.numbers import bits, finite, plain
 from wug.show.view import Facts, Figure, Item, Items, Later, Line, Lines, Part, Sample, Tally
 from wug.types import Outcome, Result
@@ -71,19 +71,18 @@ def judged(outcome: Outcome) -> Judged | None:
     options, right = detail.get("options"), detail.get("right")
     if not isinstance(options, list | tuple) or not isinstance(right, int) or not 0 < right <= len(options):
         return None
-    contexts = detail.get("contexts")
-    shared = not isinstance(contexts, list | tuple) or len(contexts) != len(options)
-    if shared:
-        contexts = [detail.get("context", "")] * len(options)
-    given = detail.get("scores", detail.get("logprobs"))
-    scores = [finite(score) for score in given] if isinstance(given, list | tuple) else []
+    given = detail.get("contexts")
+    several = given if isinstance(given, list | tuple) and len(given) == len(options) else None
+    contexts = several or [detail.get("context", "")] * len(options)
+    found = detail.get("scores", detail.get("logprobs"))
+    scores = [finite(score) for score in found] if isinstance(found, list | tuple) else []
     known = tuple(score for score in scores if score is not None)
     return Judged(
         tuple(map(str, contexts)),
         tuple(map(str, options)),
         right - 1,
         known if len(known) == len(options) else (),
-        shared,
+        several is None,
     )
 
 
@@ -106,7 +105,7 @@ def _lines(found: Judged) -> Iterator[Line]:
         yield Line("context", (Piece(shortened(found.contexts[0])),))
     for place, (context, option) in enumerate(zip(found.contexts, found.options, strict=True)):
         right, chosen = place == found.right, place in found.chosen
-        pieces = (Piece(shortened(option.strip()), differs=chosen),)
+        pieces: Pieces = (Piece(shortened(option.strip()), differs=chosen),)
         if not found.shared:
             pieces = (Piece(shortened(context), differs=chosen), Piece(shortened(option)))
         value = bits(found.scores[place]) if found.scores else ""
