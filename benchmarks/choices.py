@@ -1,7 +1,7 @@
 """Choices among options in long contexts: wug beside a plain loop over log p(option | context), in one run.
 
     python benchmarks/choices.py                                contexts of 60 words, 4 options, two CPU cores
-    python benchmarks/choices.py --items 20 --words 200 --options 8 --size 124M
+    python benchmarks/choices.py --items 40 --words 200 --options 8 --size 124M
 
 A random GPT-2 is asked by both, in an order that alternates. The loop is what one would write with transformers: an
 option after the other, each a text of its own, its log-probability read off the logits. Prints options per second,
@@ -84,13 +84,13 @@ def through_wug(folder: Path, device: str) -> Callable[[Path], Logprobs]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=int, default=60)
+    parser.add_argument("--items", type=int, default=20)
     parser.add_argument("--words", type=int, default=60)
     parser.add_argument("--options", type=int, default=4)
     parser.add_argument("--size", choices=SHAPES, default=SMALL)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
 
     import torch
