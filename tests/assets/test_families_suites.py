@@ -23,6 +23,7 @@ from wug.runs.opening import builtin_suites, check_file, family_of, locate, open
 
 SUITES = {
     # the name that a user gives: family, name in results, items, checksum
+    "wug_places": ("choices", "wug_places", 36, "0c93fc19a52c"),
     "wug_cogs_gen": ("cogs", "wug_cogs_gen", 2_100, "d8cd2040b548"),
     "wug_cogs_test": ("cogs", "wug_cogs_test", 1_000, "ab3229d1f942"),
     "wug_agreement": ("pairs", "wug_agreement", 1_500, "17cd0ef8298c"),
@@ -88,7 +89,7 @@ def test_the_check_finds_nothing_and_the_family_is_recognised(name: str) -> None
     assert check_file(path) == []
 
 
-@pytest.mark.parametrize("family", ["cogs", "pairs", "pcfgset", "syntaxgym"])
+@pytest.mark.parametrize("family", ["choices", "cogs", "pairs", "pcfgset", "syntaxgym"])
 def test_the_name_of_a_family_opens_all_of_its_suites(family: str) -> None:
     names = {SUITES[name][1] for name in SUITES if SUITES[name][0] == family}
     found = {suite.name for suite in open_suites(family)}

@@ -25,7 +25,9 @@ from starlette.testclient import TestClient
 import material
 from command_line import wug
 from seen_page import classed, elements, words
-from wug.families import cogs, pcfgset
+from wug import stats
+from wug.families import choices, cogs, pcfgset
+from wug.families.pairs.people import CHECKS, Agreement
 from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.overgeneralisation import answered_exceptions
 from wug.rows import InMemory, Rows
@@ -38,7 +40,7 @@ from wug.show import table, terminal
 from wug.show.page import Report, render
 from wug.show.view import Cards, Facts, Figure, Items, Link, Numbers, Part, Prose, Table, Tally
 from wug.show.views import batches, items_of, made, parts_of
-from wug.types import Check, Estimate, Outcome, Result
+from wug.types import Check, Estimate, Outcome, Request, Result, Scored, Token
 from wug.web.app import create
 from wug.web.pages.results import NUMBERS
 from wug.web.site import Site
@@ -215,10 +217,72 @@ def types(folder: Path) -> Result:
     return conclude(suite, material.MODEL, "wug:0|suite:gen", system.rows())
 
 
+def people() -> Result:
+    """Pairs that people judged as well."""
+    rows = [
+        replace(row, detail={**row.detail, "human": 1.5 + place % 5})
+        for place, row in enumerate(material.pairs(items=12).outcomes)
+    ]
+    agreement = Agreement()
+    for row in rows:
+        agreement.add(row)
+    found = [row for row in agreement.rows() if isinstance(row, Estimate)]
+    return replace(
+        material.pairs(items=12),
+        outcomes=tuple(rows),
+        estimates=(*stats.estimates(rows), *found),
+        checks=(Check("accuracy", meaning="the grammatical sentence has the higher log-probability"), *CHECKS),
+    )
+
+
+def chosen(folder: Path) -> Result:
+    """Choices among two and three options: one right, one wrong, one tie, one that is not judged."""
+    path = folder / "choices.jsonl"
+    rows = [("a", "b"), ("c", "a"), ("a", "d", "b"), ("e", "a")]
+    path.write_text(
+        "".join(
+            json.dumps({"context": "Ann saw", "options": options, "answer": 1, "type": str(len(options))}) + "\n"
+            for options in rows
+        ),
+        encoding="utf-8",
+    )
+    [suite] = choices.read(path, {})
+    model = _Words({"a": -1.5, "b": -2.25, "c": -3.0, "d": -1.5, "e": None})
+    return conclude(suite, material.MODEL, "wug:0|suite:choices", suite.run(model))
+
+
+@dataclass
+class _Words:
+    """A scorer with the log-probability of each word."""
+
+    logprobs: Mapping[str, float | None]
+    id: str = "toy/words"
+    chunk: int = 10
+    ordered: bool = False
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {}
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        return [
+            Scored.of(
+                request.text,
+                [
+                    Token(found.group(), *found.span(), self.logprobs.get(found.group(), -1.0))
+                    for found in re.finditer(r"\S+", request.text)
+                ],
+            )
+            for request in requests
+        ]
+
+
 MADE = {
     "syntaxgym": lambda folder: material.syntaxgym(),
     "pairs": lambda folder: material.pairs(items=24),
     "words": lambda folder: material.words(),
+    "choices": chosen,
+    "people": lambda folder: people(),
     "plain": lambda folder: material.plain(),
     "localism": lambda folder: material.localism(),
     "substitutivity": lambda folder: material.substitutivity(),
@@ -413,8 +477,8 @@ def test_the_page_of_a_run_has_its_headlines(kept: Kept, name: str) -> None:
 
 
 def test_the_first_page_has_the_headline_of_every_run(kept: Kept, name: str) -> None:
-    page = kept.page("/")
-    [row] = [row for row in page.iter("tr") if row.get("id") == f"run-{kept.runs[name]}"]
+    pages = [kept.page(f"/?page={number}") for number in (1, 2)]
+    [row] = [row for page in pages for row in page.iter("tr") if row.get("id") == f"run-{kept.runs[name]}"]
     [cell] = classed(row, "td", "value")
     line = headline(kept.results[name])
     [value], [interval] = cell.iter("strong"), cell.iter("small")

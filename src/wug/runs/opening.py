@@ -32,7 +32,13 @@ ARCHITECTURES = {
 }
 """How the names of architectures end, and the kinds of model that they are."""
 
-BUILTIN_MODELS = {"syntaxgym": "wug-causal", "pairs": "wug-causal", "pcfgset": "wug-pcfg", "cogs": "wug-cogs"}
+BUILTIN_MODELS = {
+    "syntaxgym": "wug-causal",
+    "pairs": "wug-causal",
+    "choices": "wug-causal",
+    "pcfgset": "wug-pcfg",
+    "cogs": "wug-cogs",
+}
 """Who is asked where the user names no model, by the family of the suite."""
 
 Identify: TypeAlias = Callable[[ModelSpec], Identity | None]

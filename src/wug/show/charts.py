@@ -79,6 +79,16 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
+class Dot:
+    """Two numbers of one item."""
+
+    name: str
+    x: float
+    y: float
+    series: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A part of a row that is whole at 100 %."""
 
@@ -227,6 +237,29 @@ def histogram(bins: Sequence[Bin], *, title: str, what: str, colours: Mapping[st
         )
     )
     return alt.layer(bars).properties(width=vega.WIDTH, height=240)
+
+
+def scatter(dots: Sequence[Dot], *, x: str, y: str, colours: Mapping[str, int]) -> altair.LayerChart:
+    """A dot for each pair of numbers; `colours` is each series' place in the palette."""
+    alt = vega.altair()
+    series = [name for name in colours if any(dot.series == name for dot in dots)]
+    data = [{"name": dot.name, "x": _short(dot.x), "y": _short(dot.y), "series": dot.series} for dot in dots]
+    scale = alt.Scale(zero=False, nice=True)
+    points = (
+        alt.Chart(alt.Data(values=data))
+        .mark_point(style="dot", opacity=0.6, size=40 if len(dots) <= 200 else 16)
+        .encode(
+            x=alt.X("x:Q", title=x, scale=scale),
+            y=alt.Y("y:Q", title=y, scale=scale),
+            color=alt.Color("series:N", **_axes.coloured(series, colours)),
+            tooltip=[
+                alt.Tooltip("name:N", title="of"),
+                alt.Tooltip("x:Q", title=x, format="~g"),
+                alt.Tooltip("y:Q", title=y, format="~g"),
+            ],
+        )
+    )
+    return alt.layer(points).properties(width=vega.WIDTH, height=340)
 
 
 def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> altair.LayerChart:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
+
+from wug.show.scripts import Direction, characters, direction, runs
 
 LONGEST = 600
 """Characters of a text that a page shows: a model may go on for ever."""
 
 _FAR = 400
 """Words beyond which no finer comparison is worth its time."""
-# Scripts without spaces (Chinese, Japanese) are compared character by character.
-_WORD = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+(?:['’-]\w+)*|[^\w\s])(\s*)")
+# Scripts without spaces (Thai, Lao, Burmese, Khmer, Japanese, Chinese) are compared character by character.
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"([{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+(?:['’-]\w+)*|[^\w\s])(\s*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,47 @@ def differing(one: Sequence[str], other: Sequence[str]) -> tuple[list[bool], lis
     )
 
 
+def direction_of(pieces: Sequence[Piece]) -> Direction:
+    """Which way a text runs."""
+    return direction(" ".join(piece.text for piece in pieces))
+
+
+def runs_of(pieces: Sequence[Piece]) -> list[tuple[Direction, Sequence[Piece]]]:
+    """The pieces of a text that run the same way together, for boxes, which do not turn round by themselves."""
+    found = runs([piece.text for piece in pieces])
+    return [(run.direction, pieces[run.places.start : run.places.stop]) for run in found]
+
+
 def shortened(text: str) -> str:
     """A text of no more characters than a page shows."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
 def _cut(text: str) -> list[tuple[str, str]]:
-    """The words of a text, each with the white space after it."""
-    return [(match[1], match[2]) for match in _WORD.finditer(text)]
+    """The words of a text, each with the white space after it.
+
+    Marks on letters are no letters to a regular expression: what they part is put together again, and so are the parts
+    of an emoji.
+    """
+    found = [(match[1], match[2]) for match in _WORD.finditer(text)]
+    if text.isascii():
+        return found
+    words: list[tuple[str, str]] = []
+    for some in characters([word + space for word, space in found]):
+        words.append(("".join(a + b for a, b in found[some.start : some.stop]).rstrip(), found[some.stop - 1][1]))
+    return _rejoined(words)
+
+
+def _rejoined(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Words with those that only a mark on a letter parted them from."""
+    joined: list[tuple[str, str]] = []
+    for word, space in words:
+        before, gap = joined[-1] if joined else ("", " ")
+        if not gap and unicodedata.combining(before[-1]) and word[0].isalnum():
+            joined[-1] = (before + word, space)
+        else:
+            joined.append((word, space))
+    return joined
 
 
 def _joined(words: list[tuple[str, str]], differ: list[bool]) -> Pieces:

@@ -18,6 +18,7 @@ from wug.errors import InputError
 from wug.rows import InMemory, Rows
 from wug.show import charts, vega
 from wug.show.comparison_section import compared
+from wug.show.marked import direction_of, runs_of
 from wug.show.numbers import Shown, headlines, plain, shown
 from wug.show.sample import allotted
 from wug.show.view import Figure, Items, Part, Sample
@@ -227,6 +228,8 @@ def _environment(*, still: bool) -> Any:
     environment.filters["plural"] = plural
     environment.filters["plain"] = plain
     environment.filters["svg"] = _svg
+    environment.filters["direction"] = direction_of
+    environment.filters["runs"] = runs_of
     environment.tests["nested"] = lambda value: isinstance(value, Mapping)
     environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
     return environment

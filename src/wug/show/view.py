@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from wug.rows import Filter, Placed
-from wug.show.marked import Pieces
+from wug.show.marked import Pieces, direction_of
 from wug.show.numbers import Shown
+from wug.show.scripts import Direction
 from wug.types import Outcome
 
 if TYPE_CHECKING:
@@ -126,6 +127,14 @@ class Table:
     note: str = ""
     style: Literal["", "types", "heat", "terms", "tokens"] = ""
     folded: bool = False
+
+    @property
+    def direction(self) -> Direction:
+        """Which way the columns run: as a sentence does whose tokens they are."""
+        if self.style != "tokens":
+            return "ltr"
+        cells = (cell for _, rows in self.groups for row in rows for cell in row.cells)
+        return direction_of([piece for cell in cells for piece in cell.pieces or ()])
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import JSONResponse
 
+from wug.show.marked import direction_of, runs_of
 from wug.show.numbers import number, plain
 from wug.show.page import plural
 from wug.types import Value
@@ -40,6 +41,8 @@ def environment() -> Environment:
     made.filters["part"] = lambda text: quote(str(text), safe="", errors="replace")
     made.filters["plural"] = plural
     made.filters["named"] = named
+    made.filters["direction"] = direction_of
+    made.filters["runs"] = runs_of
     made.globals["verdict"] = verdict
     made.tests["nested"] = lambda value: isinstance(value, Mapping)
     made.tests["whole"] = lambda text: visible(text) == text

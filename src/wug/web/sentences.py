@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from wug.show.scripts import Direction, characters, direction, first_texts, joining, runs
 from wug.types import Scored, Token
 
 BITS, SHADES = 2, 10
@@ -13,7 +14,7 @@ BITS, SHADES = 2, 10
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A token as the page shows it."""
+    """A token as the page shows it, or several that are one character together."""
 
     text: str
     bits: str
@@ -23,6 +24,8 @@ class Piece:
     """Whether it is the first token that another sentence has not in this place."""
     joined: bool = False
     """Whether it goes on with the word of the token before it."""
+    parts: int = 1
+    """Tokens that it stands for: several where each is a part of one character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,17 @@ class Line:
     """Whether it is the least surprising of several."""
     unscored: int = 0
     """Tokens without a probability."""
+
+    @property
+    def direction(self) -> Direction:
+        """Which way the sentence runs."""
+        return direction(self.text)
+
+    @property
+    def runs(self) -> list[tuple[Direction, tuple[Piece, ...]]]:
+        """The pieces that run the same way together."""
+        found = runs([piece.text for piece in self.pieces])
+        return [(run.direction, self.pieces[run.places.start : run.places.stop]) for run in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +75,7 @@ def panel(model: str, scored: Sequence[Scored]) -> Panel:
     lines = tuple(
         Line(
             text=one.text,
-            pieces=tuple(_piece(token, one.text, index == first) for index, token in enumerate(one.tokens)),
+            pieces=tuple(_pieces(one, first)),
             total=_bits(total),
             mean=_bits(total / len(known)) if (known := [t for t in one.tokens if t.logprob is not None]) else "–",
             change="" if index == 0 else _signed(total - totals[0]),
@@ -95,13 +109,29 @@ def _verdict(totals: Sequence[float]) -> str:
     return f"Sentence {place} is the least surprising, {more}."
 
 
-def _piece(token: Token, text: str, differs: bool) -> Piece:
-    seen = token.text.strip() or "␣"
-    joined = 0 < token.start < len(text) and not text[token.start - 1].isspace()
-    if token.surprisal is None:
-        return Piece(seen, "–", "sx", differs, joined)
-    shade = min(SHADES - 1, max(0, int(min(token.surprisal, 1e6) / BITS)))
-    return Piece(seen, _bits(token.surprisal), f"s{shade}", differs, joined)
+def _pieces(scored: Scored, first: int | None) -> Iterator[Piece]:
+    """The tokens; those that are parts of one character as one, with the bits of all of them."""
+    texts, tokens = first_texts(scored), scored.tokens
+    together = characters(texts)
+    joined = [_goes_on(scored.text, tokens[some.start].start) for some in together]
+    shown = joining(["".join(text for place in some if (text := texts[place])) for some in together], joined)
+    for some, text, goes_on in zip(together, shown, joined, strict=True):
+        known = [bits for place in some if (bits := tokens[place].surprisal) is not None]
+        bits = sum(known) if known else None
+        shade = "sx" if bits is None else f"s{min(SHADES - 1, max(0, int(min(bits, 1e6) / BITS)))}"
+        yield Piece(
+            text=text.strip() or "␣",
+            bits="–" if bits is None else _bits(bits),
+            shade=shade,
+            differs=first in some,
+            joined=goes_on,
+            parts=len(some),
+        )
+
+
+def _goes_on(text: str, place: int) -> bool:
+    """Whether a word goes on at a place."""
+    return 0 < place < len(text) and not text[place - 1].isspace()
 
 
 def _bits(value: float) -> str:

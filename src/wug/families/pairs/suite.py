@@ -11,6 +11,7 @@ from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.pairs.measures import Measure, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, same
+from wug.families.pairs.people import with_correlation_checks, with_correlations
 from wug.families.pairs.settings import GIVEN, Settings
 from wug.families.sampling import spread
 from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
@@ -43,6 +44,7 @@ class PairsSuite:
         return {**self.settings.signature, **limited}
 
     @property
+    @with_correlation_checks
     def checks(self) -> Sequence[Check]:
         """What is judged."""
         return (Check("accuracy", meaning=_description(self.settings)),)
@@ -65,6 +67,7 @@ class PairsSuite:
         """Both sentences of each pair, in the order of the file."""
         return [request for number in range(len(self.pairs)) for request in self._ask(number)]
 
+    @with_correlations
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome for each pair, then what the reader should know about them."""
         seen = _Seen()
@@ -123,6 +126,8 @@ class PairsSuite:
         }
         if self.settings.normalise != "none" or self.settings.unigrams is not None:
             detail |= {"score_good": ours.score, "score_bad": theirs.score}
+        if pair.human is not None:
+            detail["human"] = pair.human
         if self.settings.word_probs:
             detail |= {"words_good": word_logprobs(good), "words_bad": word_logprobs(bad)}
         return Outcome(pair.item, "accuracy", ours.score > theirs.score, pair.groups, detail)

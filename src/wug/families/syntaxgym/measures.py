@@ -11,6 +11,7 @@ from typing import Any
 
 from wug.alignment import SPACE_MARKS, is_unknown
 from wug.families.syntaxgym.parts import Eos, Layout, Region
+from wug.show.scripts import first_texts
 from wug.types import LN2, Notice, Scored
 
 METRICS: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -34,8 +35,8 @@ class Measured:
     """Bits by metric; None where the region has no token and the metric no value."""
     oovs: tuple[str, ...] = ()
     """The words that the model does not know."""
-    tokens: tuple[tuple[str, float | None], ...] = ()
-    """Each token with its bits."""
+    tokens: tuple[tuple[str | None, float | None], ...] = ()
+    """Each token with its bits; None for a further part of the character before it."""
 
     def detail(self, primary: str) -> dict[str, Any]:
         """The same as JSON-able data; an infinite surprisal is null there."""
@@ -108,6 +109,7 @@ def measure(
     """
     slices = _slices(scored, layout, eos)
     pieces = scored.pieces or tuple(scored.text[a:b] for a, b in zip(scored.starts, scored.ends, strict=True))
+    shown = first_texts(scored)
     opening = slices[0][0] if slices else 0
     measured = []
     for region, (_, stop), (first, last) in zip(regions, layout.spans, slices, strict=True):
@@ -123,7 +125,7 @@ def measure(
                 tally.add("unknown", f"{oovs[-1]!r} in {where}")
         if not counted and region.text:
             tally.add("tokenless", where)
-        tokens = tuple(zip(pieces[first:last], bits, strict=True))
+        tokens = tuple(zip(shown[first:last], bits, strict=True))
         measured.append(Measured(region.number, region.text, values, tuple(oovs), tokens))
     return measured
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from wug.families.pairs.show import people
 from wug.families.pairs.show.columns import columns_figure, hardest
 from wug.families.pairs.show.figures import group_figures
 from wug.families.pairs.show.judged import CHECK, SCORES, TEXTS, checks_of, finest_group, judgements, tally
@@ -35,6 +36,7 @@ def parts(result: Result, rows: Rows) -> Iterator[Part]:
     yield from group_figures(result, partial(rows.groups, checks[0], "paradigm") if checks else list)
     if checks:
         yield Later("margins", "Margins", partial(_margins, rows, scale(result)))
+    yield from people.parts(result, rows)
     if len(checks) > 1:
         title = "Pairs that most columns fail"
         yield Later("hardest", title, partial(hardest, rows, title), figure=False)

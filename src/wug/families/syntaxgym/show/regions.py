@@ -18,6 +18,10 @@ from wug.types import Outcome, Result
 TITLE = "Surprisal region by region"
 
 
+Tokens: TypeAlias = tuple[tuple[str | None, float | None], ...]
+"""Tokens with their bits; None for a further part of the character before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """A region of a sentence with its tokens."""
@@ -26,7 +30,7 @@ class Region:
     content: str
     value: float | None
     """Bits; None where the metric gives none, or no finite one."""
-    tokens: tuple[tuple[str, float | None], ...]
+    tokens: Tokens
     unknown: tuple[str, ...]
     """Words that the model does not know."""
 
@@ -133,6 +137,8 @@ def _region(given: Mapping[str, Any]) -> Region:
         number=int(given["number"]),
         content=str(given.get("content") or "").strip(),
         value=finite(given.get("value")),
-        tokens=tuple((str(text), finite(surprisal)) for text, surprisal in given.get("tokens") or ()),
+        tokens=tuple(
+            (None if text is None else str(text), finite(surprisal)) for text, surprisal in given.get("tokens") or ()
+        ),
         unknown=tuple(map(str, given.get("oovs") or ())),
     )

@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from wug.families.syntaxgym.checks import prediction_of
 from wug.families.syntaxgym.show.predictions import verdicts
-from wug.families.syntaxgym.show.regions import Conditions, Region, conditions, metric_of, names_of
+from wug.families.syntaxgym.show.regions import Conditions, Region, Tokens, conditions, metric_of, names_of
 from wug.rows import Placed
-from wug.show.marked import Piece
+from wug.show.marked import Piece, Pieces
 from wug.show.numbers import bits, finite
+from wug.show.scripts import characters, joining
 from wug.show.view import Cell, Column, Item, Part, Row, Table, carrier, shade
 from wug.types import Result
 
@@ -51,10 +52,34 @@ def _cell(region: Region, sign: str) -> Cell:
     tokens = region.tokens or (((region.content, region.value),) if region.content else ())
     several = len(tokens) > 1 and region.value is not None
     return Cell(
-        pieces=tuple(Piece(text.strip() or "␣", value=tenths(value), shade=shade(value)) for text, value in tokens),
+        pieces=_pieces(tokens, region.content),
         under=f"{sign} {tenths(region.value)}" if several else "",
         small=f"unknown: {', '.join(region.unknown)}" if region.unknown else "",
     )
+
+
+def _pieces(tokens: Tokens, content: str) -> Pieces:
+    """The tokens of a region; those that are parts of one character as one, with the bits of all of them."""
+    together = characters([text for text, _ in tokens])
+    texts = ["".join(text for text, _ in tokens[some.start : some.stop] if text).strip() for some in together]
+    shown = joining(texts, _joined(texts, content))
+    pieces = []
+    for some, text in zip(together, shown, strict=True):
+        known = [value for _, value in tokens[some.start : some.stop] if value is not None]
+        bits = sum(known) if known else None
+        of = f", {len(some)} parts" if len(some) > 1 else ""
+        pieces.append(Piece(text or "␣", value=f"{tenths(bits)}{of}", shade=shade(bits)))
+    return tuple(pieces)
+
+
+def _joined(texts: Sequence[str], content: str) -> list[bool]:
+    """Whether each text goes on with the word of the one before it."""
+    found, end = [], 0
+    for text in texts:
+        start = content.find(text, end)
+        found.append(0 < start == end)
+        end = max(end, start + len(text))
+    return found
 
 
 def tenths(value: float | None) -> str:

@@ -1,0 +1,84 @@
+"""The formats of choices, told apart by their columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wug.errors import InputError
+from wug.families.choices.choice import Choice, Parsed
+from wug.families.choices.formats import comps, entities, ewok, plain
+from wug.families.choices.settings import Settings
+from wug.families.pairs.formats.tables import Record, header_of, need, read_table
+from wug.files import head as head_of
+from wug.files import require_text
+from wug.types import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One way of writing choices down."""
+
+    title: str
+    columns: tuple[str, ...]
+    """Those that a file of this format has."""
+    parse: Callable[[Record, int, Settings, list[Problem]], Iterator[Choice]]
+    """The items of a row, and what is wrong with it."""
+
+
+FORMATS: Mapping[str, Format] = {
+    "ewok": Format("EWoK", ewok.COLUMNS, ewok.parse),
+    "comps": Format("COMPS", comps.COLUMNS, comps.parse),
+    "entity-tracking": Format("entity tracking", entities.COLUMNS, entities.parse),
+    "table": Format("a table with context, options and answer", ("context", "answer"), plain.parse),
+}
+
+
+def format_of(head: str) -> str | None:
+    """The name of the format that a file is in, by its first line; None where it is in none of them."""
+    columns = set(header_of(head) or _keys(head))
+    for name, form in FORMATS.items():
+        if columns.issuperset(form.columns) and (name != "table" or plain.option_columns(columns)):
+            return name
+    return None
+
+
+def parse(path: Path, settings: Settings) -> Parsed:
+    """The items of a file."""
+    name = settings.format or _named(path, settings)
+    table = read_table(path)
+    needed = FORMATS[name].columns if name != "table" else plain.needed(settings, table.header)
+    problems = [*table.problems, *need(table.header, needed), *need(table.header, settings.groups)]
+    if any(problem.place == "header" for problem in problems):
+        return Parsed(name, [], problems)
+    found = [
+        choice
+        for number, record in enumerate(table.records, 1)
+        for choice in FORMATS[name].parse(record, number, settings, problems)
+    ]
+    return Parsed(name, found, problems)
+
+
+def _named(path: Path, settings: Settings) -> str:
+    if settings.options or settings.context != "context" or settings.answer != "answer":
+        return "table"
+    name = format_of(head_of(path))
+    if name is None:
+        require_text(path)
+        if not path.exists():
+            raise InputError("no such file", file=path)
+        titles = ", ".join(form.title for form in FORMATS.values())
+        remedy = "Name its columns, such as -S context=COLUMN -S options=COLUMN,COLUMN -S answer=COLUMN"
+        raise InputError(f"this is none of the formats of choices ({titles}). {remedy}", file=path)
+    return name
+
+
+def _keys(head: str) -> tuple[str, ...]:
+    """The keys of the first line of JSONL."""
+    try:
+        found = json.loads(head.lstrip().split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(found) if isinstance(found, dict) else ()

@@ -1,0 +1,363 @@
+"""Choices: reading, scoring, chance and ties."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import wug
+from wug.errors import InputError, SuiteError
+from wug.families import choices
+from wug.families.choices import Candidate
+from wug.rows import InMemory
+from wug.runs.evaluate import conclude
+from wug.runs.opening import family_of, open_suites
+from wug.show.text import item_lines
+from wug.show.views import items_of
+from wug.types import Estimate, Request, Result, Scored, Token
+
+CONTEXT = "Ann has a cup in"
+
+
+@dataclass
+class Words:
+    """A scorer that knows each word's log-probability: that of a context's are far higher than any option's."""
+
+    logprobs: Mapping[str, float | None] = field(default_factory=dict)
+    chunk: int = 3
+    id: str = "words"
+    options: Mapping[str, str] = field(default_factory=dict)
+    ordered: bool = False
+    asked: list[Request] = field(default_factory=list)
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        self.asked += requests
+        return [self._scored(request.text) for request in requests]
+
+    def _scored(self, text: str) -> Scored:
+        tokens, at = [], 0
+        for word in text.split():
+            at = text.index(word, at)
+            tokens.append(Token(word, at, at + len(word), self.logprobs.get(word, -100.0)))
+            at += len(word)
+        return Scored.of(text, tokens)
+
+
+def jsonl(folder: Path, *rows: Mapping[str, Any], name: str = "items.jsonl") -> Path:
+    path = folder / name
+    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def row(*options: str, answer: object = 1, context: str = CONTEXT, **more: object) -> dict[str, Any]:
+    return {"context": context, "options": list(options), "answer": answer, **more}
+
+
+def run(path: Path, model: Words, **options: str) -> Result:
+    (suite,) = choices.read(path, options)
+    return conclude(suite, "words", "wug:0", suite.run(model))
+
+
+def estimate(result: Result, check: str, group: str = "all") -> Estimate:
+    [found] = [one for one in result.estimates if (one.check, one.group) == (check, group)]
+    return found
+
+
+# Scores.
+
+
+def test_the_score_is_that_of_the_option_and_the_context_is_given(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("her hand", "my hand"))
+    model = Words({"her": -2.0, "my": -3.0, "hand": -1.0})
+    result = run(path, model)
+    assert [one.text[slice(*one.span)] for one in model.asked if one.span] == ["her hand", "my hand"]
+    [outcome] = result.outcomes
+    assert outcome.detail == {
+        "context": CONTEXT, "options": [" her hand", " my hand"], "right": 1, "logprobs": [-3.0, -4.0],
+    }  # fmt: skip
+    assert outcome.value is True
+
+
+@pytest.mark.parametrize(
+    ("normalise", "scores"),
+    [
+        # "ä b" is -2 - 3, two tokens, three characters, four bytes; "cd" is -4, one token, two characters.
+        ("none", [-5.0, -4.0]),
+        ("token", [-2.5, -4.0]),
+        ("character", [-5 / 3, -2.0]),
+        ("byte", [-5 / 4, -2.0]),
+    ],
+)
+def test_scores_can_be_normalised(tmp_path: Path, normalise: str, scores: list[float]) -> None:
+    result = run(jsonl(tmp_path, row("ä b", "cd")), Words({"ä": -2.0, "b": -3.0, "cd": -4.0}), normalise=normalise)
+    [outcome] = result.outcomes
+    assert outcome.detail.get("scores", outcome.detail["logprobs"]) == scores
+    assert outcome.value is (scores[0] > scores[1])
+
+
+def test_chance_is_the_mean_of_one_over_the_options_in_each_group_too(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("a", "b", type="two"), row("a", "b", "c", "d", type="four"), row("a", "b", type="two"))
+    result = run(path, Words({"a": -1.0}))
+    assert estimate(result, "chance").value == pytest.approx((1 / 2 + 1 / 4 + 1 / 2) / 3)
+    assert estimate(result, "chance", "type=two").value == 0.5
+    assert estimate(result, "chance", "type=four").value == 0.25
+    same = run(jsonl(tmp_path, row("a", "b", type="x"), row("a", "b", type="y")), Words({"a": -1.0}))
+    assert [(one.group, one.value) for one in same.estimates if one.check == "chance"] == [("all", 0.5)]
+
+
+def test_a_tie_is_no_success_and_counted_apart(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("a", "b"), row("a", "c"), row("d", "a", "b"))
+    result = run(path, Words({"a": -1.0, "b": -1.0, "c": -2.0, "d": -3.0}))
+    # The third is no tie: two wrong options have the highest score, and the right one has not.
+    assert [one.value for one in result.outcomes] == [False, True, False]
+    assert estimate(result, "ties").value == pytest.approx(1 / 3)
+    assert result.warnings == ("1 item tied, counted as failures",)
+
+
+def test_an_item_whose_option_begins_inside_a_token_is_not_judged(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("able", "happy", context="She is un"), row("able", "happy"))
+    result = run(path, Words({"able": -1.0}), join="none")
+    assert [one.value for one in result.outcomes] == [None, None]
+    assert result.warnings == (
+        "2 items not judged: a token has the end of the context and the beginning of an option in it",
+    )
+    assert estimate(run(path, Words({"able": -1.0})), "accuracy").value == 1.0
+
+
+def test_an_option_without_a_log_probability_is_not_judged(tmp_path: Path) -> None:
+    result = run(jsonl(tmp_path, row("a", "b", context=""), row("a c", "b c")), Words({"a": None, "c": -1.0}))
+    assert [one.value for one in result.outcomes] == [None, True]
+    assert result.warnings == (
+        "1 item not judged: the model gives no log-probability for an option",
+        "2 tokens without a log-probability in the options of 2 items, counted as 0",
+    )
+
+
+def test_the_questions_up_front_are_those_that_a_run_asks(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, *(row("a", "b", *"cde"[: number % 3]) for number in range(10)))
+    (suite,) = choices.read(path, {})
+    model = Words()
+    list(suite.run(model))
+    assert model.asked == list(suite.requests())
+    some = suite.sample(4)
+    assert (len(some), some.options["limit"]) == (4, "4")
+
+
+# Formats.
+
+EWOK = {
+    "Context1": "The stone is heavy.", "Context2": "The stone is light.", "Target1": "It is hard to lift.",
+    "Target2": "It is easy to lift.", "Domain": "weight", "ContextType": "direct", "ContextDiff": "antonym",
+    "TargetDiff": "concept swap", "ConceptA": "heavy",
+}  # fmt: skip
+COMPS = {
+    "id": 7, "property": "can bark", "acceptable_concept": "dog", "unacceptable_concept": "cat",
+    "prefix_acceptable": "A dog", "prefix_unacceptable": "A cat", "property_phrase": "can bark.",
+    "negative_sample_type": "taxonomic", "similarity": 0.5,
+}  # fmt: skip
+BOXES = {
+    "input_prefix": "Box 0 contains the cup. Box 1 contains the pen. Box 0 contains", "numops": 0,
+    "options": [" the cup.", " the pen.", " nothing."],
+}  # fmt: skip
+
+
+def test_ewok_asks_of_each_target_in_which_context_it_is_more_probable(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, EWOK)
+    assert family_of(path) == "choices"
+    (suite,) = choices.read(path, {})
+    first, second = suite.choices
+    assert [one.text for one in first.candidates] == [
+        "The stone is heavy. It is hard to lift.", "The stone is light. It is hard to lift.",
+    ]  # fmt: skip
+    assert [one.text for one in second.candidates] == [
+        "The stone is heavy. It is easy to lift.", "The stone is light. It is easy to lift.",
+    ]  # fmt: skip
+    assert (first.item, first.right, second.item, second.right) == ("1/1", 0, "1/2", 1)
+    groups = {
+        "domain": "weight", "context_type": "direct", "context_contrast": "antonym", "target_contrast": "concept swap",
+    }  # fmt: skip
+    assert first.groups == {**groups, "target": "1"}
+
+
+def test_ewok_can_compare_the_targets_of_a_context(tmp_path: Path) -> None:
+    (suite,) = choices.read(jsonl(tmp_path, EWOK), {"compare": "targets"})
+    first, second = suite.choices
+    assert [one.text for one in first.candidates] == [
+        "The stone is heavy. It is hard to lift.", "The stone is heavy. It is easy to lift.",
+    ]  # fmt: skip
+    assert (first.right, second.right, second.groups["context"]) == (0, 1, "2")
+    assert suite.options["compare"] == "targets"
+
+
+def test_the_two_items_of_a_row_are_one_unit_and_both_must_hold(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, *[EWOK] * 4)
+    # "easy" and "hard" are as probable in both contexts: four items tie; of no row both are right.
+    result = run(path, Words())
+    assert estimate(result, "ties").value == 1.0
+    assert estimate(result, "both").value == 0.0
+    accuracy = estimate(result, "accuracy")
+    assert (accuracy.n, accuracy.method) == (8, "wilson, by source")
+    assert estimate(result, "both").n == 4
+
+
+def test_comps_asks_after_which_concept_the_phrase_is_more_probable(tmp_path: Path) -> None:
+    (suite,) = open_suites(str(jsonl(tmp_path, COMPS)))
+    [choice] = suite.choices
+    assert choice.candidates == (Candidate("A dog", " can bark."), Candidate("A cat", " can bark."))
+    assert (choice.item, choice.right, choice.groups) == ("7", 0, {"negative_sample": "taxonomic"})
+
+
+def test_entity_tracking_has_the_right_option_first(tmp_path: Path) -> None:
+    (suite,) = open_suites(str(jsonl(tmp_path, BOXES)))
+    [choice] = suite.choices
+    assert [one.text for one in choice.candidates] == [BOXES["input_prefix"] + option for option in BOXES["options"]]
+    assert (choice.right, choice.groups) == (0, {"operations": "0"})
+
+
+@pytest.mark.parametrize(("delimiter", "name"), [(",", "t.csv"), ("\t", "t.tsv"), (";", "t.csv")])
+def test_a_plain_table_may_have_a_column_for_each_option(tmp_path: Path, delimiter: str, name: str) -> None:
+    rows = [["context", "option_1", "option_2", "option_10", "answer"], ["Ann", "sat", "sit", "sits", "3"]]
+    rows.append(["Bob", "sat", "sit", "", "sit"])
+    path = tmp_path / name
+    path.write_text("\n".join(delimiter.join(cells) for cells in rows), encoding="utf-8")
+    (suite,) = open_suites(str(path))
+    assert [[one.words for one in choice.candidates] for choice in suite.choices] == [
+        ["sat", "sit", "sits"], ["sat", "sit"],
+    ]  # fmt: skip
+    assert [choice.right for choice in suite.choices] == [2, 1]
+
+
+def test_a_table_of_other_columns_is_read_as_the_user_says(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"ctx": "Ann", "endings": ["sat", "sit"], "label": 0, "topic": "posture", "n": "a"})
+    options = {"context": "ctx", "options": "endings", "answer": "label", "answers_from": "0", "item": "n"}
+    (suite,) = open_suites(str(path), {**options, "groups": "topic"}, kind="choices")
+    [choice] = suite.choices
+    assert (choice.item, choice.right, choice.groups) == ("a", 0, {"topic": "posture"})
+
+
+@pytest.mark.parametrize(
+    ("context", "option", "join", "text"),
+    [
+        ("She", "sat", "space", "She sat"),
+        ("She ", "sat", "space", "She sat"),
+        ("She", " sat", "space", "She sat"),
+        ("Answer:\n", "yes ", "space", "Answer:\nyes"),
+        ("", "Yes", "space", "Yes"),
+        ("un", "able", "none", "unable"),
+        ("他", "来了", "none", "他来了"),
+    ],
+)
+def test_a_space_is_put_where_context_and_option_have_none(
+    tmp_path: Path, context: str, option: str, join: str, text: str
+) -> None:
+    (suite,) = choices.read(jsonl(tmp_path, row(option, "x", context=context)), {"join": join})
+    asked = suite.choices[0].candidates[0]
+    assert asked.text == text
+    assert text[slice(*asked.span)] == option.strip()
+
+
+# Faults.
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"answer": 3}, "line 1: answer is '3': write the number of the right option, 1 to 2, its letter, or its text"),
+        (
+            {"answer": 0},
+            "answer is '0': options are counted from 1. Where they are counted from 0, add -S answers_from=0",
+        ),
+        ({"answer": "maybe"}, "answer is 'maybe': write the number"),
+        ({"answer": True}, "answer is 'True': write the number"),
+        ({"options": ["2", "1"], "answer": "1"}, "it may be option 1 or option 2. Write the text of one alone"),
+        ({"options": ["sat", "sat"], "answer": "sat"}, "it may be option 1 or option 2"),
+        ({"options": "sat"}, "options is 'sat': write a list of texts"),
+        ({"options": ["sat"]}, "1 of at least 2 options"),
+        ({"options": ["sat", " "]}, "an option is empty"),
+        ({"options": ["sat", 3]}, "write a list of texts"),
+        ({"context": None}, "context is missing"),
+        ({"context": 4}, "context is '4', no text"),
+    ],
+)
+def test_a_fault_is_told_with_its_place_and_a_remedy(tmp_path: Path, given: dict[str, Any], fault: str) -> None:
+    path = jsonl(tmp_path, {**row("sat", "sit"), **given})
+    with pytest.raises(SuiteError) as refused:
+        choices.read(path, {})
+    assert fault in str(refused.value)
+    assert "line 1" in str(refused.value)
+    assert any(problem.level == "error" for problem in choices.check(path))
+
+
+def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("a", "b", answer=9), row("a", "b"), {**EWOK, "context": 3, "options": [], "answer": 1})
+    assert len(choices.check(path)) == 3
+    path = tmp_path / "t.csv"
+    path.write_text("context,option_1,option_2,option_3,answer\nA,b,,c,1\n", encoding="utf-8")
+    assert [str(one) for one in choices.check(path)] == ["line 2: option_2 is empty, and others follow"]
+
+
+def test_a_missing_column_is_told_with_the_nearest(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("a", "b"))
+    with pytest.raises(SuiteError, match=r"column 'contxt' is missing\. Did you mean 'context'"):
+        choices.read(path, {"context": "contxt"})
+    with pytest.raises(SuiteError, match="column 'topic' is missing"):
+        choices.read(path, {"groups": "topic"})
+
+
+def test_what_is_no_choice_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"question": "?", "a": "b"})
+    with pytest.raises(InputError, match=r"none of the formats of choices .*-S context=COLUMN"):
+        choices.read(path, {})
+    with pytest.raises(InputError, match="no such file"):
+        choices.read(tmp_path / "nothing.jsonl", {})
+
+
+def test_oddities_are_counted(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("sat", "sat"), row("来了", "走了", context="他"), row("a", "b"), row("a", "b"))
+    assert [str(problem) for problem in choices.check(path)] == [
+        "1 item with the same option twice: 1",
+        "1 item: a space is put between context and option in a script that writes none: add -S join=none (2)",
+        "2 items there more than once: 3, 4",
+    ]
+
+
+# As users see them.
+
+
+def test_an_item_shows_every_option_with_its_score_and_marks_the_chosen_one(tmp_path: Path) -> None:
+    result = run(jsonl(tmp_path, row("her hand", "my hand", "a bag")), Words({"her": -9.0, "a": -1.0}))
+    rows = InMemory(result.outcomes)
+    items = items_of(result, rows)
+    item = items.show(rows.at(0), rows.same_item(rows.at(0)))
+    assert list(item_lines(item)) == [
+        f"context  {CONTEXT}", "right    her hand  −109.00", "other    my hand  −200.00",
+        "other    [-a bag-]  −101.00",
+    ]  # fmt: skip
+    assert item.note == "by −8.00"
+    assert item.sentences == (f"{CONTEXT} her hand", f"{CONTEXT} a bag")
+
+
+def test_contexts_that_differ_are_shown_with_their_options(tmp_path: Path) -> None:
+    result = run(jsonl(tmp_path, COMPS), Words({}))
+    rows = InMemory(result.outcomes)
+    item = items_of(result, rows).show(rows.at(0), ())
+    assert list(item_lines(item)) == ["right  [+A dog+] can bark.  −200.00", "other  [-A cat-] can bark.  −200.00"]
+    assert item.note == "tie"
+
+
+def test_the_command_line_shows_chance_beside_accuracy(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("her hand.", "hand her.", "the of and."))
+    said = wug("run", path, "--model", "wug-causal", "--no-save", "--no-cache", "--device", "cpu", "--format", "json")
+    [result] = said.results
+    assert {one["check"]: one["value"] for one in result["estimates"]} == {
+        "accuracy": 1.0, "chance": pytest.approx(1 / 3), "ties": 0.0,
+    }  # fmt: skip
+    table = wug("run", path, "--model", "wug-causal", "--no-save", "--no-cache", "--device", "cpu").out
+    assert "33.3 %" in table
+    assert wug("check", path).out.endswith("good\n")
+    assert json.loads(wug("schema", "choices").out)["required"] == ["context", "options", "answer"]
