@@ -37,6 +37,8 @@ class Pair:
     """The one sentence that the file has for both, perhaps with a third word in the place of the target."""
     line: int | None = field(default=None, compare=False)
     """The number of that sentence, from 0, in the text beside the file; None where there is no such text."""
+    human: float | None = None
+    """How much better people judge the grammatical sentence, in the unit of the file; None where nobody was asked."""
 
 
 @dataclass(frozen=True, slots=True)

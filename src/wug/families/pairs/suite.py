@@ -115,6 +115,8 @@ class PairsSuite:
         }
         if self.settings.normalise != "none" or self.settings.unigrams is not None:
             detail |= {"score_good": ours.score, "score_bad": theirs.score}
+        if pair.human is not None:
+            detail["human"] = pair.human
         if self.settings.word_probs:
             detail |= {"words_good": word_logprobs(good), "words_bad": word_logprobs(bad)}
         return Outcome(pair.item, "accuracy", ours.score > theirs.score, pair.groups, detail)
