@@ -109,7 +109,8 @@ def _file(path: Path, name: str | None, labels: Labels) -> Parsed:
 
 def _require_named(path: Path, parsed: Parsed, labels: Labels) -> None:
     """An error for a column that the user names and no pair has anything from."""
-    if labels.human is not None and all(pair.human is None for pair in parsed.pairs):
+    faulty = any(problem.level == "error" for problem in parsed.problems)
+    if labels.human is not None and not faulty and all(pair.human is None for pair in parsed.pairs):
         raise InputError(f"no pair has a judgement by people in a column {labels.human!r}", file=path)
 
 

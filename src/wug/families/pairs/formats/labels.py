@@ -18,7 +18,7 @@ class Labels:
     """None: in the column that the format has for it; else rows are numbered."""
     groups: tuple[str, ...] = ()
     human: str | None = None
-    """The column with people's judgements; None: in the column `human` if there is one."""
+    """The column with people's judgements."""
     language: str | None = None
     """Of the pairs of which the file does not say it."""
     lines: str | None = None
@@ -35,7 +35,7 @@ class Labels:
 
     def human_of(self, record: Record, problems: list[Problem]) -> float | None:
         """What people judged of the pair of a row; None where nobody was asked."""
-        return number_of(record, self.human or "human", problems)
+        return None if self.human is None else number_of(record, self.human, problems)
 
     def named_columns(self) -> tuple[str, ...]:
         """The columns that the user names, all of which must be there."""
