@@ -191,12 +191,12 @@ def test_what_is_not_here_is_told_of_in_three_lines_with_the_command(made_up: No
 
 
 def test_a_run_takes_the_test_material_and_needs_no_more(mirror: Mirror) -> None:
-    assert data.suite_paths("no/set") is None
+    assert data.for_a_run("no/set") is None
     with pytest.raises(NotFetched):
-        data.suite_paths("wugs")
+        data.for_a_run("wugs")
     for name in ("wugs/agreement", "wugs/binding"):
         data.get(name)
-    found = data.suite_paths("wugs")
+    found = data.for_a_run("wugs")
     assert found is not None
     assert [path.name for path in found] == ["agreement.jsonl", "binding.jsonl"]
 
@@ -206,8 +206,8 @@ def test_a_run_of_a_folder_does_without_the_training_material_in_it(mirror: Mirr
         data.get(name)
     with pytest.raises(NotFetched):
         data.path("wugs/more")
-    assert data.suite_paths("wugs/more") == [folder_of(data.find("wugs").set) / "more"]
-    assert data.suite_paths("wugs/more/[tu]*") == [data.path("wugs/more/unseen")]
+    assert data.for_a_run("wugs/more") == [folder_of(data.find("wugs").set) / "more"]
+    assert data.for_a_run("wugs/more/[tu]*") == [data.path("wugs/more/unseen")]
 
 
 def test_copies_are_found_by_their_checksums_whatever_they_are_called(made_up: None, tmp_path: Path) -> None:

@@ -45,12 +45,11 @@ def show(results: Sequence[Result], console: Console) -> None:
         for result in results:
             console.print(block(result))
             print_signature(result.signature, console)
+        _print_table(languages(results), console)
         return
     console.print(overview(results))
-    by_circuit = circuits(results)
-    if by_circuit.row_count > 1:
-        console.print()
-        console.print(by_circuit)
+    _print_table(circuits(results), console)
+    _print_table(languages(results), console)
     warned = [result for result in results if result.warnings]
     if warned:
         count = sum(len(result.warnings) for result in warned)
@@ -139,6 +138,42 @@ def circuits(results: Sequence[Result]) -> Table:
         mean = spaced(percent(fmean(values)))
         table.add_row(escape(circuit), *([escape(model)] if several else []), f"[bold]{mean}[/]", str(len(values)))
     return table
+
+
+def languages(results: Sequence[Result]) -> Table:
+    """For each model and language, the mean over its suites of their headline; below them the mean of the languages.
+
+    Empty where no two results are in different languages: what one result has of several stands in it.
+    """
+    found: dict[str, dict[str, list[float]]] = {}
+    for result in results:
+        fields = [e for e in result.estimates if result.headline and e.check == result.headline.check]
+        own = [e for e in fields if e.group.startswith("language=")]
+        for estimate in own if len(own) == 1 else ():
+            cells = found.setdefault(result.model, {})
+            cells.setdefault(estimate.group.removeprefix("language="), []).append(estimate.value)
+    several = len(found) > 1
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    for name in ("language", *(["model"] if several else [])):
+        table.add_column(name, overflow="fold")
+    table.add_column("mean of suites", justify="right")
+    table.add_column("suites", justify="right")
+    for model, cells in found.items():
+        if len(cells) < 2:
+            continue
+        means = {language: fmean(values) for language, values in cells.items()}
+        rows = [(language, means[language], len(cells[language])) for language in sorted(means)]
+        for language, mean, count in [*rows, ("macro average", fmean(means.values()), sum(map(len, cells.values())))]:
+            model_cell = [escape(model)] if several else []
+            table.add_row(escape(language), *model_cell, f"[bold]{spaced(percent(mean))}[/]", str(count))
+    return table
+
+
+def _print_table(table: Table, console: Console) -> None:
+    """A table that sums results up, where it has more than a row."""
+    if table.row_count > 1:
+        console.print()
+        console.print(table)
 
 
 def failures(result: Result) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -178,8 +179,10 @@ def _folder(path: Path, name: str | None, labels: Labels) -> Parsed:
     problems: list[Problem] = []
     blind, formats = 0, []
     otherwise = "lines" if labels.lines is not None else None
-    for file, told in folders.files(path, lambda file: name or _told(file) or otherwise, labels.files):
-        where = file.relative_to(path)
+    files = folders.files(path, lambda file: name or _told(file) or otherwise, labels.files)
+    shared = os.path.commonpath([file.parent for file, _ in files] or [path])
+    for file, told in files:
+        where = file.relative_to(shared)
         if told is None:
             problems.append(Problem("warning", str(where), "passed over: it is in no format of minimal pairs"))
             continue

@@ -64,8 +64,8 @@ def with_groups(pairs: Iterable[Pair], groups: Mapping[str, str]) -> Iterator[Pa
         yield replace(pair, groups=known[id(pair.groups)])
 
 
-_NAMES = {"paradigm": {"paradigm", "pattern"}, "phenomenon": {"phenomenon", "term"}}
-"""What formats call the same."""
+_NAMES = {"paradigm": {"paradigm", "pattern"}, "phenomenon": {"phenomenon", "term", "pattern"}}
+"""The groups that make another superfluous."""
 
 
 def _below(folder: Path) -> list[Path]:
