@@ -7,10 +7,11 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from wug import data
+from wug import data, registry
 from wug.data.catalogue import File, TestSet, catalogue
 from wug.errors import UnknownName
-from wug.runs.opening import builtin_suites
+from wug.options import read
+from wug.runs.opening import BUILTIN, builtin_suites
 
 SETS = list(catalogue().values())
 LICENCES = {"Apache-2.0", "BSD-3-Clause", "CC-BY-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "CC-BY-SA-4.0", "MIT"}
@@ -67,8 +68,18 @@ def test_every_part_that_is_named_has_files(chosen: TestSet) -> None:
         assert all(chosen.select(pattern) for pattern in patterns)
 
 
-def test_no_set_is_called_like_a_built_in_suite() -> None:
-    assert not set(data.names()) & set(builtin_suites())
+def test_no_set_is_called_like_a_built_in_suite_or_like_those_of_a_family() -> None:
+    families = {path.parent.name for path in builtin_suites().values()}
+    assert families == {"cogs", "pairs", "pcfgset", "syntaxgym"}
+    builtin = {*builtin_suites(), *(f"{BUILTIN}{family}" for family in families), "pairs"}
+    assert not set(data.names()) & builtin
+    assert not {name for name in builtin if data.knows(name)}
+
+
+@pytest.mark.parametrize("chosen", SETS, ids=by_name)
+def test_the_options_of_a_set_are_options_of_its_family(chosen: TestSet) -> None:
+    if chosen.options:
+        read(registry.find("families", chosen.family).OPTIONS, chosen.options, chosen.family)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +92,7 @@ def test_no_set_is_called_like_a_built_in_suite() -> None:
         ("pcfgset/productivity/test", ["productivity/test.src", "productivity/test.tgt"]),
         ("multiblimp/fra", ["multiblimp.jsonl"]),
         ("bl2mp/*_level*", ["bl2mp_level.jsonl"]),
+        ("sling/haishi_ma", ["SLING_Data/AlternativeQuestion/haishi_ma.jsonl"]),
     ],
 )
 def test_a_part_is_a_group_a_folder_a_file_or_a_pattern(name: str, files: list[str]) -> None:

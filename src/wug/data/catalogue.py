@@ -107,9 +107,13 @@ class TestSet:
         return sorted({*self.parts, *(stem(file.name) for file in self.files), *own} - {"."})
 
     def select(self, part: str) -> tuple[File, ...]:
-        """The files of a part: a group, a folder, a file with or without its ending, or a pattern such as `*_1.csv`."""
+        """The files of a part: a group, a folder, a file with or without its ending, or a pattern such as `*_1.csv`.
+
+        A file may be named without the folders that it is in.
+        """
         wanted = self.parts.get(part, (part,))
-        return tuple(file for file in self.files if any(_belongs(file.name, each) for each in wanted))
+        found = [file for file in self.files if any(_belongs(file.name, each) for each in wanted)]
+        return tuple(found or (file for file in self.files if _belongs(PurePosixPath(file.name).name, part)))
 
 
 @dataclass(frozen=True, slots=True)

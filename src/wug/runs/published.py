@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wug.types import Suite
-
-DATA = "data"
-"""Where a result's meta has the record of the set: title, licence, terms, citation, repository and commit."""
+from wug.types import DATA, Suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from wug import registry
 from wug.rows import Filter, InMemory, Placed
 from wug.show.markup import visible
 from wug.show.numbers import percent, plain, spaced
+from wug.show.source import line_of
 from wug.show.table import cells
 from wug.show.text import item_lines
 from wug.show.view import Item
@@ -58,6 +59,8 @@ def show(results: Sequence[Result], console: Console) -> None:
         for result in warned:
             for warning in result.warnings:
                 console.print(Text(f"  {result.suite}: {warning}", style="yellow"))
+    for source in dict.fromkeys(filter(None, map(line_of, results))):
+        console.print(Text(f"data: {source}", style="dim"))
     print_signature(common_signature([result.signature for result in results]), console)
 
 
@@ -89,6 +92,8 @@ def block(result: Result) -> RenderableType:
     if left_out:
         parts.append(Text("  more checks and groups: --format csv", style="dim"))
     parts += [Text(f"  warning: {warning}", style="yellow") for warning in result.warnings]
+    if source := line_of(result):
+        parts.append(Text(f"  data: {source}", style="dim"))
     return Group(*parts)
 
 
