@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import PurePosixPath
 
 import pytest
 
+from reference import reference
 from wug import data, registry
 from wug.data.catalogue import File, TestSet, catalogue
 from wug.errors import UnknownName
@@ -182,3 +184,30 @@ def test_a_citation_is_bibtex_below_licence_and_version() -> None:
         "}",
     ]
     assert data.cite("linzen-filtered").splitlines()[0].endswith("(linzen-filtered): CC-BY-NC-4.0")
+
+
+def test_every_file_is_as_the_checked_list_has_it() -> None:
+    with reference("../catalogue/files.tsv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    known = {(row["repo"], row["commit"], row["path"]): row for row in rows}
+    for chosen in SETS:
+        for file in chosen.files:
+            row = known[chosen.repository.removeprefix("github.com/"), chosen.commit, file.path]
+            if row["status"] == "absent":
+                assert file.checksum == f"git:{row['git_blob']}"
+            else:
+                assert (file.checksum, file.size) == (row["sha256"], int(row["bytes"]))
+
+
+def test_licences_and_languages_are_as_the_checked_list_has_them() -> None:
+    with reference("../catalogue/sets.tsv").open(encoding="utf-8", newline="") as lines:
+        rows = {row["set"]: row for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    for chosen in SETS:
+        row = rows["multiblimp-fr" if chosen.name == "multiblimp" else chosen.name]
+        assert (chosen.licence or "none").partition(" AND ")[0] == row["licence"], chosen.name
+        assert ";".join(chosen.languages) == row["languages"]
+        # The same authors and years, whatever the place of publication is called.
+        cited = row["citation"].replace("sentences of ", "").split("; ")
+        assert [paper.short.partition(",")[0] for paper in chosen.papers] == [
+            each.partition(",")[0] for each in cited
+        ], chosen.name

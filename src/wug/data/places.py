@@ -14,13 +14,13 @@ from wug.data.folder import folder_of, record, require, root
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file or a folder of a set."""
+    """A file or a folder, and what the catalogue knows about it where it is of a published set."""
 
     path: Path
-    family: str
-    """That runs the set, as the catalogue says; its content may say more."""
-    record: Mapping[str, Any]
-    """Title, licence, citation and commit of the set."""
+    family: str = ""
+    """That runs the set, as the catalogue says; empty for a file of no set, whose content tells."""
+    record: Mapping[str, Any] | None = None
+    """Title, licence, citation and commit of the set; None for a file of no set."""
     options: Mapping[str, str] = field(default_factory=dict)
     """How it is read, where its content does not tell; for families that have such options."""
     name: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
@@ -102,7 +102,8 @@ def open_suites(
     """
     given = options or {}
     places = [place for text in ([texts] if isinstance(texts, str) else texts) for place in _located(text, kind)]
-    families = [place.family or family_of(place.path, kind) for place in places]
+    # Files of pairs may be such that only the catalogue tells what they are.
+    families = ["pairs" if place.family == "pairs" and not kind else family_of(place.path, kind) for place in places]
     known = {family: names(registry.find("families", family).OPTIONS) for family in families}
     refuse_unknown(given, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
     suites: list[Suite] = []
@@ -126,33 +127,25 @@ def locate(text: str, kind: str | None = None) -> list[Path]:
     return [place.path for place in _located(text, kind)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Located:
-    """A file or a folder with a suite, and what is known about it from elsewhere than its content."""
-
-    path: Path
-    family: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    record: Mapping[str, Any] | None = None
-    """Of the published set that it belongs to."""
-    name: str | None = None
-
-
-def _located(text: str, kind: str | None) -> list[_Located]:
+def _located(text: str, kind: str | None) -> list[data.Place]:
+    """The same, with what is known about each from elsewhere than its content."""
     path = user_path(text)
     if path.exists():
-        refuse_ambiguous(text, _named(text))
-        place = data.known(path)
-        return [_of_the_catalogue(place, file, kind) if place else _Located(file) for file in _within(path, kind)]
+        if path.suffix not in SUFFIXES:  # with an ending, a file is meant
+            refuse_ambiguous(text, _named(text))
+        place = data.known(path) or data.Place(path)
+        return [replace(place, path=file) for file in _within(path, kind)]
     if builtin := _builtin(text):
-        return [_Located(found) for found in builtin]
+        return [data.Place(found) for found in builtin]
     try:
         places = data.for_a_run(text)
     except NotFetched as error:
         more = f"; built-in suites: {BUILTIN}{text}" if _builtin(BUILTIN + text) else ""
         raise NotFetched(f"{error}{more}") from None
     if places is not None:
-        return [_of_the_catalogue(place, file, kind) for place in places for file in _files_of(place, kind)]
+        # A folder of pairs is taken as a whole: its content alone may not tell that it is one.
+        whole = ((place, [place.path] if place.family == "pairs" else _within(place.path, kind)) for place in places)
+        return [replace(place, path=file) for place, files in whole for file in files]
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
@@ -174,24 +167,10 @@ def _builtin(text: str) -> list[Path]:
 def _named(text: str) -> Iterator[Meaning]:
     """What a word stands for beside a file or folder of that name."""
     if builtin := _builtin(text):
-        yield Meaning(
-            "the built-in suite" + "s" * (len(builtin) > 1), str(builtin[0] if len(builtin) == 1 else builtin[0].parent)
-        )
+        several = len(builtin) > 1
+        yield Meaning(f"the built-in suite{'s' * several}", str(builtin[0].parent if several else builtin[0]))
     if data.knows(text):
         yield Meaning(f"the published set {data.find(text).name}", f'"$(wug data path {text})"')
-
-
-def _files_of(place: data.Place, kind: str | None) -> list[Path]:
-    """What is read of a set; a folder of pairs as a whole, since only the catalogue may know how."""
-    return [place.path] if place.family == "pairs" else _within(place.path, kind)
-
-
-def _of_the_catalogue(place: data.Place, file: Path, kind: str | None) -> _Located:
-    """A file of a published set; its family is told by its content, or else by the catalogue."""
-    family = place.family if place.family in registry.names("families") else None
-    if kind is not None or (family is not None and family != "pairs"):
-        family = None  # the content tells
-    return _Located(file, family, place.options, place.record, place.name)
 
 
 def family_of(path: Path, kind: str | None = None) -> str:
@@ -207,7 +186,10 @@ def family_of(path: Path, kind: str | None = None) -> str:
     kinds = ", ".join(registry.names("families"))
     empty = path.is_file() and path.stat().st_size == 0
     what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
-    remedy = "A table with columns of its own: --kind pairs -S good=COLUMN -S bad=COLUMN"
+    remedy = (
+        "A table with columns of its own: --kind pairs -S good=COLUMN -S bad=COLUMN. A sentence a line, good and bad "
+        "in turn: --kind pairs -S lines=good-bad, or bad-good"
+    )
     raise InputError(what if empty else f"{what}. {remedy}", file=path)
 
 
