@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -148,13 +149,15 @@ def circuits(results: Sequence[Result]) -> Table:
 def languages(results: Sequence[Result]) -> Table:
     """For each model and language, the mean over its suites of their headline; below them the mean of the languages.
 
-    Empty where no two results are in different languages: what one result has of several stands in it.
+    Only for models that have several results by language: what a single one has of languages stands in it.
     """
     found: dict[str, dict[str, list[float]]] = {}
+    suites: Counter[str] = Counter()
     for result in results:
-        fields = [e for e in result.estimates if result.headline and e.check == result.headline.check]
-        own = [e for e in fields if e.group.startswith("language=")]
-        for estimate in own if len(own) == 1 else ():
+        check = result.headline.check if result.headline else None
+        own = [e for e in result.estimates if e.check == check and e.group.startswith("language=")]
+        suites[result.model] += bool(own)
+        for estimate in own:
             cells = found.setdefault(result.model, {})
             cells.setdefault(estimate.group.removeprefix("language="), []).append(estimate.value)
     several = len(found) > 1
@@ -164,11 +167,11 @@ def languages(results: Sequence[Result]) -> Table:
     table.add_column("mean of suites", justify="right")
     table.add_column("suites", justify="right")
     for model, cells in found.items():
-        if len(cells) < 2:
+        if len(cells) < 2 or suites[model] < 2:
             continue
         means = {language: fmean(values) for language, values in cells.items()}
         rows = [(language, means[language], len(cells[language])) for language in sorted(means)]
-        for language, mean, count in [*rows, ("macro average", fmean(means.values()), sum(map(len, cells.values())))]:
+        for language, mean, count in [*rows, ("macro average", fmean(means.values()), suites[model])]:
             model_cell = [escape(model)] if several else []
             table.add_row(escape(language), *model_cell, f"[bold]{spaced(percent(mean))}[/]", str(count))
     return table

@@ -486,6 +486,15 @@ def test_faults_are_told_with_their_place(format: str, old: str, new: str, messa
         read(written(tmp_path, case.path, case.text.replace(old, new)))
 
 
+def test_a_pair_without_any_text_is_left_out_and_told_of(tmp_path: Path) -> None:
+    rows = [{"sentence_good": "Etxera noa.", "sentence_bad": "Etxea noa."}, {"sentence_good": "", "sentence_bad": ""}]
+    suite = read(written(tmp_path, "bl2mp_type_lemma.jsonl", lines(*rows)))
+    assert len(suite.pairs) == 1
+    assert suite.notices == ("line 2: both sentences are empty: left out",)
+    with pytest.raises(SuiteError, match="line 1: sentence_bad is empty"):
+        read(written(tmp_path, "x.jsonl", lines({"sentence_good": "Etxera noa.", "sentence_bad": ""})))
+
+
 def test_crows_pairs_are_refused_because_no_sentence_is_right(tmp_path: Path) -> None:
     path = written(
         tmp_path, "crows.csv", ",sent_more,sent_less,stereo_antistereo,bias_type\n0,They age.,You age.,stereo,age\n"

@@ -30,6 +30,9 @@ def parse(path: Path, labels: Labels) -> Parsed:
     pairs: list[Pair] = []
     pool, blind = GroupPool(), 0
     for number, record in enumerate(table.records, 1):
+        if record.fields.get(GOOD) == record.fields.get(BAD) == "":  # as in a file of BL2MP
+            problems.append(Problem("warning", record.place, "both sentences are empty: left out"))
+            continue
         good, bad = text_of(record, GOOD, problems), text_of(record, BAD, problems)
         if good is None or bad is None:
             continue
