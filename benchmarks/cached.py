@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     given = parser.parse_args()
     blimp = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data")) / "pairs" / "blimp"
-    suites = str(blimp) if blimp.is_dir() else "syntaxgym"
+    suites = str(blimp) if blimp.is_dir() else "wug_syntaxgym"
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         run = ["run", suites, "--model", given.model, "--cache", str(given.cache or home / "answers.db")]

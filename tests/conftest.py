@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import reference
+
 settings.register_profile(
     "wug",
     deadline=None,  # how long an example takes depends on the machine
@@ -19,6 +21,16 @@ settings.load_profile("wug")
 # One thread each for the two workers: threads that wait for one another are many times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that would reach for the hub fails at once
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Workers tell of skipped tests only by their reports."""
+    reference.noticed(report)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if line := reference.summary():
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from wug.stats import (
     estimate,
     estimates,
     mean_interval,
+    mean_of_shares,
     of_shares,
     over_runs,
     ratio_interval,
@@ -230,3 +231,18 @@ def test_a_share_that_a_suite_counted_gets_the_interval_that_is_asked_for() -> N
     assert remade(counted, "wilson") == counted
     mean = Estimate("edit_distance", "all", 2.0, 10, 1.0, 3.0, "t")
     assert remade(mean, "clopper-pearson") == mean
+
+
+def test_the_mean_of_one_share_has_its_wilson_interval() -> None:
+    mean, share = mean_of_shares([(7, 10)]), wilson(7, 10)
+    assert (mean.low, mean.high) == pytest.approx((share.low, share.high))
+
+
+def test_the_interval_of_a_mean_of_shares_holds_the_mean_as_often_as_it_says() -> None:
+    random = np.random.default_rng(7)
+    shares, sizes = np.array([0.5, 0.9, 0.98]), np.array([30, 100, 400])
+    held = 0
+    for counts in random.binomial(sizes, shares, (2000, 3)):
+        interval = mean_of_shares([(int(right), int(n)) for right, n in zip(counts, sizes, strict=True)])
+        held += interval.low <= shares.mean() <= interval.high
+    assert 0.93 < held / 2000 < 0.98

@@ -71,6 +71,21 @@ INTERVALS: Mapping[Method, Callable[[float, float], Interval]] = {"wilson": wils
 """How the interval of a share is made, by its name."""
 
 
+def mean_of_shares(shares: Sequence[tuple[int, int]]) -> Interval:
+    """The 95 % interval of the mean of independent shares, each given by its successes and its number.
+
+    Made of the Wilson intervals of the shares by the method of variance estimates recovery (Zou & Donner, "Construction
+    of confidence limits about effect measures", Statistics in Medicine 27, 2008), which holds where some are 0 or 1.
+    """
+    each = [(right / n, wilson(right, n)) for right, n in shares]
+    mean = fmean(share for share, _ in each)
+    below, above = (
+        math.sqrt(sum((share - end) ** 2 for share, end in ends)) / len(each)
+        for ends in ([(s, i.low) for s, i in each], [(s, i.high) for s, i in each])
+    )
+    return Interval(max(0.0, mean - below), min(1.0, mean + above))
+
+
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
     """The t interval of a mean; None for fewer than two values."""
     if len(values) < 2:

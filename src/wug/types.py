@@ -258,6 +258,10 @@ class Signature:
         return Signature(tuple(pair for pair in self.fields if pair[0] not in keys))
 
 
+DATA = "data"
+"""Where the meta of a result has the record of the published set that it was made of: set, title, licence, terms,
+citation, repository and commit."""
+
 Status: TypeAlias = Literal["running", "complete", "partial", "failed", "interrupted"]
 
 

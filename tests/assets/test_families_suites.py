@@ -46,7 +46,7 @@ each = pytest.mark.parametrize("name", SUITES)
 
 
 def folder(family: str) -> Path:
-    return locate(family)[0].parent
+    return locate(f"wug_{family}")[0].parent
 
 
 def card(family: str) -> str:
@@ -92,7 +92,7 @@ def test_the_check_finds_nothing_and_the_family_is_recognised(name: str) -> None
 @pytest.mark.parametrize("family", ["choices", "cogs", "pairs", "pcfgset", "syntaxgym"])
 def test_the_name_of_a_family_opens_all_of_its_suites(family: str) -> None:
     names = {SUITES[name][1] for name in SUITES if SUITES[name][0] == family}
-    found = {suite.name for suite in open_suites(family)}
+    found = {suite.name for suite in open_suites(f"wug_{family}")}
     assert found == names if family != "syntaxgym" else len(found) == SYNTAXGYM
 
 
@@ -142,7 +142,7 @@ def test_compressed_files_do_not_say_when_they_were_made() -> None:
 
 def test_an_oracle_gets_every_pcfg_set_suite_right() -> None:
     found = {}
-    for result in wug("run", "pcfgset", "--model", "oracle:pcfgset", "--no-save", "--format", "json").results:
+    for result in wug("run", "wug_pcfgset", "--model", "oracle:pcfgset", "--no-save", "--format", "json").results:
         found[result["suite"]] = {e["check"]: e["value"] for e in result["estimates"] if e["group"] == "all"}
     assert len(found) == 6
     for name in ("task_accuracy", "systematicity", "productivity"):

@@ -134,9 +134,9 @@ def test_limit_takes_some_items_and_says_so(wug: Wug, model: str) -> None:
 
 
 def test_suites_are_chosen_by_tag(wug: Wug, model: str) -> None:
-    found = wug.json("run", "syntaxgym", "--model", model, "--tag", "licensing", "--limit", 2)
+    found = wug.json("run", "wug_syntaxgym", "--model", model, "--tag", "licensing", "--limit", 2)
     assert [result["suite"] for result in found] == ["wug_npi_licensing", "wug_reflexive"]
-    wug("run", "syntaxgym", "--model", model, "--tag", "none-such")
+    wug("run", "wug_syntaxgym", "--model", model, "--tag", "none-such")
     assert wug.code == 1
     assert "Tags there" in wug.err
 

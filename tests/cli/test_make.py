@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from command_line import refused, wug
 from reference import reference
+from wug.files import read_bytes
 
 CATEGORIES = ("coord", "tense", "agreement", "reflexives", "npi")
 SETS = {
@@ -216,7 +216,7 @@ def test_sources_that_are_none_are_refused(tmp_path: Path, content: bytes, part:
 def test_the_published_sources_unroll_into_the_published_file(tmp_path: Path) -> None:
     target = tmp_path / "unrolled.tsv"
     wug("make", "localism", "--source", reference("pcfgset/pcfgset/test.src.gz"), "-o", target)
-    assert target.read_bytes() == gzip.decompress(reference("pcfgset/localism/unrolled_test.tsv.gz").read_bytes())
+    assert target.read_bytes() == read_bytes(reference("pcfgset/localism/unrolled_test.tsv.gz"))
 
 
 @pytest.mark.parametrize("kind", [*CATEGORIES, "templates", *SETS, "increasing-length"])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import PurePosixPath
 
 import pytest
 
-from wug import data
+from reference import reference
+from wug import data, registry
 from wug.data.catalogue import File, TestSet, catalogue
 from wug.errors import UnknownName
-from wug.runs.opening import builtin_suites
+from wug.options import read
+from wug.runs.opening import BUILTIN, builtin_suites
 
 SETS = list(catalogue().values())
 LICENCES = {"Apache-2.0", "BSD-3-Clause", "CC-BY-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "CC-BY-SA-4.0", "MIT"}
@@ -67,8 +70,18 @@ def test_every_part_that_is_named_has_files(chosen: TestSet) -> None:
         assert all(chosen.select(pattern) for pattern in patterns)
 
 
-def test_no_set_is_called_like_a_built_in_suite() -> None:
-    assert not set(data.names()) & set(builtin_suites())
+def test_no_set_is_called_like_a_built_in_suite_or_like_those_of_a_family() -> None:
+    families = {path.parent.name for path in builtin_suites().values()}
+    assert families == {"cogs", "pairs", "pcfgset", "syntaxgym"}
+    builtin = {*builtin_suites(), *(f"{BUILTIN}{family}" for family in families), "pairs"}
+    assert not set(data.names()) & builtin
+    assert not {name for name in builtin if data.knows(name)}
+
+
+@pytest.mark.parametrize("chosen", SETS, ids=by_name)
+def test_the_options_of_a_set_are_options_of_its_family(chosen: TestSet) -> None:
+    if chosen.options:
+        read(registry.find("families", chosen.family).OPTIONS, chosen.options, chosen.family)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +94,7 @@ def test_no_set_is_called_like_a_built_in_suite() -> None:
         ("pcfgset/productivity/test", ["productivity/test.src", "productivity/test.tgt"]),
         ("multiblimp/fra", ["multiblimp.jsonl"]),
         ("bl2mp/*_level*", ["bl2mp_level.jsonl"]),
+        ("sling/haishi_ma", ["SLING_Data/AlternativeQuestion/haishi_ma.jsonl"]),
     ],
 )
 def test_a_part_is_a_group_a_folder_a_file_or_a_pattern(name: str, files: list[str]) -> None:
@@ -170,3 +184,30 @@ def test_a_citation_is_bibtex_below_licence_and_version() -> None:
         "}",
     ]
     assert data.cite("linzen-filtered").splitlines()[0].endswith("(linzen-filtered): CC-BY-NC-4.0")
+
+
+def test_every_file_is_as_the_checked_list_has_it() -> None:
+    with reference("../catalogue/files.tsv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    known = {(row["repo"], row["commit"], row["path"]): row for row in rows}
+    for chosen in SETS:
+        for file in chosen.files:
+            row = known[chosen.repository.removeprefix("github.com/"), chosen.commit, file.path]
+            if row["status"] == "absent":
+                assert file.checksum == f"git:{row['git_blob']}"
+            else:
+                assert (file.checksum, file.size) == (row["sha256"], int(row["bytes"]))
+
+
+def test_licences_and_languages_are_as_the_checked_list_has_them() -> None:
+    with reference("../catalogue/sets.tsv").open(encoding="utf-8", newline="") as lines:
+        rows = {row["set"]: row for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    for chosen in SETS:
+        row = rows["multiblimp-fr" if chosen.name == "multiblimp" else chosen.name]
+        assert (chosen.licence or "none").partition(" AND ")[0] == row["licence"], chosen.name
+        assert ";".join(chosen.languages) == row["languages"]
+        # The same authors and years, whatever the place of publication is called.
+        cited = row["citation"].replace("sentences of ", "").split("; ")
+        assert [paper.short.partition(",")[0] for paper in chosen.papers] == [
+            each.partition(",")[0] for each in cited
+        ], chosen.name

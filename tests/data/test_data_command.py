@@ -93,10 +93,17 @@ def test_a_run_of_a_set_that_is_not_here_is_told_of_in_three_lines() -> None:
         "error: blimp is not on this machine: BLiMP: The Benchmark of Linguistic Minimal Pairs for English "
         "(Warstadt et al. 2020, TACL 8)",
         "    67 files, 29.6 MB from github.com/alexwarstadt/blimp, licence: CC-BY-4.0",
-        "    wug data get blimp",
+        "    wug data get blimp    (or run it with --fetch)",
     ]
     refused(wug("run", "blimp/anaphor_agrement", "--model", "wug-causal"), "Did you mean 'anaphor_agreement'?")
-    assert wug("run", "blimp/*island*").err.splitlines()[2] == "    wug data get 'blimp/*island*'"
+    assert (
+        wug("run", "blimp/*island*").err.splitlines()[2]
+        == "    wug data get 'blimp/*island*'    (or run it with --fetch)"
+    )
+    # What is called like a family says how its built-in suites are called.
+    assert wug("run", "cogs").err.splitlines()[2:] == [
+        "    wug data get cogs    (or run it with --fetch); built-in suites: wug_cogs"
+    ]
     refused(wug("run", "turblinp", "--model", "wug-causal"), "Did you mean 'turblimp'?")
 
 
@@ -105,7 +112,55 @@ def test_a_set_that_is_here_is_opened_by_its_name(mirror: Mirror) -> None:
 
     data.get("wugs/binding")
     (suite,) = open_suites("wugs/binding")
-    assert (suite.kind, len(suite)) == ("pairs", 3)
+    assert (suite.kind, suite.name, len(suite)) == ("pairs", "binding", 3)
+    data.get("wugs/agreement")
+    (whole,) = open_suites("wugs")
+    assert (whole.name, len(whole)) == ("wugs", 2003)
+    (some,) = open_suites("wugs/*g*.jsonl")
+    assert (some.name, len(some)) == ("wugs/*g*.jsonl", 2003)
+
+
+def test_the_licence_of_a_set_travels_into_results_terminal_and_report(mirror: Mirror, tmp_path: Path) -> None:
+    data.get("guarded", accept=True)
+    (result,) = wug("run", "guarded", "--model", "wug-causal", "--format", "json").results
+    assert result["data"]["licence"] == "CC-BY-NC-4.0"
+    assert result["data"]["commit"] == COMMIT
+    line = "data: Not for trade · licence: CC-BY-NC-4.0 · cite Berko 1958, Word 14 (wug data cite guarded)"
+    assert line in wug("run", "guarded", "--model", "wug-causal").out.replace("\n", " ").replace("  ", " ")
+    assert wug("report", "1", "-o", tmp_path / "page.html").code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "CC-BY-NC-4.0" in page
+    assert f"github.com/nobody/guarded at {COMMIT}" in page
+    # The same files by their path are the same set; a copy elsewhere is not known.
+    by_path = wug("run", data.path("guarded"), "--model", "wug-causal", "--format", "json").results
+    assert by_path[0]["data"] == result["data"]
+    copy = tmp_path / "binding.jsonl"
+    copy.write_bytes(data.path("guarded").read_bytes())
+    assert "data" not in wug("run", copy, "--model", "wug-causal", "--format", "json").results[0]
+
+
+def test_fetch_shows_the_licence_and_brings_what_a_run_needs(mirror: Mirror) -> None:
+    said = wug("run", "wugs", "--fetch", "--model", "wug-causal", "--limit", 4, "--format", "json")
+    assert said.err.splitlines()[0] == "wugs: 2 files, 0.1 MB, licence: MIT · cite Berko 1958, Word 14"
+    assert said.results[0]["n"] == 4
+    assert [path for path, _ in mirror.asked] == ["data/agreement.jsonl", "data/binding.jsonl"]
+    assert wug("run", "wugs", "--fetch", "--model", "wug-causal", "--limit", 4).code == 0
+    assert len(mirror.asked) == 2  # what is here is not asked for again
+
+
+@pytest.mark.parametrize("name", ["guarded", "unlicensed"])
+def test_fetch_needs_accept_where_the_licence_does_not_allow_every_use(mirror: Mirror, name: str) -> None:
+    refused(wug("run", name, "--fetch", "--model", "wug-causal"), f"wug data get {name} --accept")
+    assert mirror.asked == []
+    assert wug("run", name, "--fetch", "--accept", "--model", "wug-causal").code == 0
+    refused(wug("run", name, "--accept", "--model", "wug-causal"), "--accept is for --fetch")
+
+
+def test_fetch_leaves_files_and_built_in_suites_alone(mirror: Mirror, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(CONTENT["data/binding.jsonl"])
+    assert wug("run", path, "wug_npi", "--fetch", "--model", "wug-causal", "--limit", 2).code == 0
+    assert mirror.asked == []
 
 
 def test_help_imports_nothing_of_the_catalogue() -> None:

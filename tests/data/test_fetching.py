@@ -186,19 +186,23 @@ def test_what_is_not_here_is_told_of_in_three_lines_with_the_command(made_up: No
     assert str(caught.value).splitlines() == [
         "guarded is not on this machine: Not for trade (Berko 1958, Word 14)",
         "    1 file, 0.2 kB from github.com/nobody/guarded, licence: CC-BY-NC-4.0",
-        "    wug data get guarded --accept",
+        "    wug data get guarded --accept    (or run it with --fetch --accept)",
     ]
 
 
 def test_a_run_takes_the_test_material_and_needs_no_more(mirror: Mirror) -> None:
-    assert data.suite_paths("no/set") is None
+    assert data.for_a_run("no/set") is None
     with pytest.raises(NotFetched):
-        data.suite_paths("wugs")
+        data.for_a_run("wugs")
     for name in ("wugs/agreement", "wugs/binding"):
         data.get(name)
-    found = data.suite_paths("wugs")
+    found = data.for_a_run("wugs")
     assert found is not None
-    assert [path.name for path in found] == ["agreement.jsonl", "binding.jsonl"]
+    assert [(place.path, place.name, place.family) for place in found] == [
+        (folder_of(data.find("wugs").set), "wugs", "pairs")
+    ]
+    assert found[0].options == {"language": "en", "files": "agreement.jsonl,binding.jsonl"}
+    assert found[0].record["licence"] == "MIT"
 
 
 def test_a_run_of_a_folder_does_without_the_training_material_in_it(mirror: Mirror) -> None:
@@ -206,8 +210,17 @@ def test_a_run_of_a_folder_does_without_the_training_material_in_it(mirror: Mirr
         data.get(name)
     with pytest.raises(NotFetched):
         data.path("wugs/more")
-    assert data.suite_paths("wugs/more") == [folder_of(data.find("wugs").set) / "more"]
-    assert data.suite_paths("wugs/more/[tu]*") == [data.path("wugs/more/unseen")]
+    assert [place.path for place in data.for_a_run("wugs/more") or ()] == [folder_of(data.find("wugs").set) / "more"]
+    assert [place.path for place in data.for_a_run("wugs/more/[tu]*") or ()] == [data.path("wugs/more/unseen")]
+
+
+def test_a_path_of_a_fetched_set_is_known_by_the_catalogue(mirror: Mirror, tmp_path: Path) -> None:
+    path = data.get("wugs/binding")
+    place = data.known(path)
+    assert place is not None
+    assert (place.name, place.options["language"], place.record["set"]) == (None, "en", "wugs")
+    assert data.known(tmp_path) is None
+    assert data.known(folder_of(data.find("wugs").set).with_name("another commit") / "binding.jsonl") is None
 
 
 def test_copies_are_found_by_their_checksums_whatever_they_are_called(made_up: None, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def crawl(client: TestClient, first: str = "/", most: int = 250) -> dict[str, st
 def test_an_empty_store_says_what_to_run(client: TestClient) -> None:
     page = client.get("/").text
     assert "No runs yet" in page
-    assert "wug run syntaxgym --model" in page
+    assert "wug run wug_syntaxgym --model" in page
 
 
 @pytest.mark.parametrize("address", ["/", "/compare", "/runs.csv", "/runs.json", "/state.json"])

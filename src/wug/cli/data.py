@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,18 +96,25 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
     wug data get blimp --from ~/checkouts/blimp      a copy, found by checksum: no network
     """
     from wug import data
-    from wug.data.fetch import require_acceptance
 
-    selections = [data.find(name) for name in names]
+    bring([data.find(name) for name in names], accept, source)
+    for name in names:
+        printing.echo(str(data.path(name)))
+
+
+def bring(selections: Sequence[Selection], accept: bool, source: Path | None = None) -> None:
+    """Show the licences of what is asked for, then fetch what is not here, all of it or nothing."""
+    from wug.data import fetch
+    from wug.data.folder import missing
+
     for selection in selections:
         common.say(_licence(selection))
     for selection in selections:  # all of them before the first is fetched
-        if not data.fetched(selection.name):
-            require_acceptance(selection, accept)
+        if missing(selection):
+            fetch.require_acceptance(selection, accept)
     for selection in selections:
         with common.progress(selection.name, in_bytes=True) as progress:
-            place = data.get(selection.name, accept=accept, source=source, progress=progress)
-        printing.echo(str(place))
+            fetch.bring(selection, accept=accept, source=source, progress=progress)
 
 
 @command.command()

@@ -32,11 +32,11 @@ class Go:
 
 
 GOES = (
-    Go("wug-causal", ("syntaxgym", "pairs"), 200),
-    Go("wug-lstm", ("syntaxgym", "pairs"), 200),
-    Go("wug-masked", ("pairs",), 50),
-    Go("wug-pcfg", ("pcfgset",), 60),
-    Go("wug-cogs", ("cogs",), 105),
+    Go("wug-causal", ("wug_syntaxgym", "wug_pairs"), 200),
+    Go("wug-lstm", ("wug_syntaxgym", "wug_pairs"), 200),
+    Go("wug-masked", ("wug_pairs",), 50),
+    Go("wug-pcfg", ("wug_pcfgset",), 60),
+    Go("wug-cogs", ("wug_cogs",), 105),
 )
 
 

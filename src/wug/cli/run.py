@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 )
 @click.option("--kind", help="The family, where the content does not tell.")
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
+@click.option("--fetch", is_flag=True, help="Fetch published sets that are not here; see `wug data`.")
+@click.option("--accept", is_flag=True, help="With --fetch, accept licences that do not allow every use.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, spread evenly over it.")
 @common.choice("--interval", "wilson", "clopper-pearson", help="How intervals of shares are made.")
 @click.option(
@@ -72,6 +74,8 @@ def command(
     suite_options: dict[str, str],
     kind: str | None,
     tags: tuple[str, ...],
+    fetch: bool,
+    accept: bool,
     limit: int | None,
     interval: Method,
     cache: Path | None,
@@ -85,12 +89,13 @@ def command(
 ) -> int:
     """Ask models what suites want to know, and print what was found.
 
-    SUITE is a file, a folder, or a built-in name (`wug list suites`). A run that was stopped, even killed,
-    goes on where it was when the same command is given again.
+    SUITE is a file, a folder, a built-in name (`wug list suites`) or a published set (`wug data list`). A run that
+    was stopped, even killed, goes on where it was when the same command is given again.
 
     \b
     wug run wug_agreement_pp                                     the built-in model that fits
     wug run number_prep.json --model causal:gpt2
+    wug run blimp/anaphor_agreement --fetch --model causal:gpt2   a published set, fetched where it is not here
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
     """
@@ -103,6 +108,10 @@ def command(
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
     if workers is not None and engine == "local":
         raise click.UsageError("--workers is for --engine ray")
+    if accept and not fetch:
+        raise click.UsageError("--accept is for --fetch")
+    if fetch:
+        _fetch(suites + more, accept)
     given = flags.Flags(**flagged)
     chosen = _open(suites + more, {**suite_options, **given.suite_options}, kind, tags, limit)
     store = Store(db or common.default_db()) if save else None
@@ -122,6 +131,18 @@ def command(
         for line in (line for result in results for line in word_probabilities(result)):
             printing.echo(line)
     return 1 if any(result.status == "failed" for result in results) else 0
+
+
+def _fetch(names: Sequence[str], accept: bool) -> None:
+    """Bring the published sets among some names onto this machine, as far as a run needs them."""
+    from wug import data
+    from wug.cli.data import bring
+    from wug.files import existing
+
+    bring(
+        [data.find(name).for_a_run().without_training() for name in names if data.knows(name) and not existing(name)],
+        accept,
+    )
 
 
 def _who(models: Sequence[str], suites: Sequence[Suite]) -> list[tuple[str, Sequence[Suite]]]:

@@ -6,22 +6,27 @@ machine, `path(name)` says where it lies, `cite(name)` how to cite it.
 
 from __future__ import annotations
 
-from wug.data.catalogue import File, Paper, Selection, TestSet, cite, find, names
+from wug.data.catalogue import File, Paper, Selection, TestSet, cite, find, knows, names
 from wug.data.fetch import get
-from wug.data.folder import fetched, origin, path, paths, suite_paths
+from wug.data.folder import FOLDER, fetched, origin, path, paths
+from wug.data.places import Place, for_a_run, known
 
 __all__ = [
+    "FOLDER",
     "File",
     "Paper",
+    "Place",
     "Selection",
     "TestSet",
     "cite",
     "fetched",
     "find",
+    "for_a_run",
     "get",
+    "known",
+    "knows",
     "names",
     "origin",
     "path",
     "paths",
-    "suite_paths",
 ]

@@ -83,6 +83,8 @@ class TestSet:
     """Patterns of the files that a run does without."""
     parts: Mapping[str, Sequence[str]]
     """Names for groups of files, beside those of the files and folders themselves."""
+    options: Mapping[str, str]
+    """How its files are read, where their content does not tell."""
     files: tuple[File, ...]
 
     @property
@@ -102,12 +104,16 @@ class TestSet:
     def part_names(self) -> list[str]:
         """Every name of a part: groups, folders and files without their endings."""
         own = (str(folder) for file in self.files for folder in PurePosixPath(file.name).parents)
-        return sorted({*self.parts, *(_stem(file.name) for file in self.files), *own} - {"."})
+        return sorted({*self.parts, *(stem(file.name) for file in self.files), *own} - {"."})
 
     def select(self, part: str) -> tuple[File, ...]:
-        """The files of a part: a group, a folder, a file with or without its ending, or a pattern such as `*_1.csv`."""
+        """The files of a part: a group, a folder, a file with or without its ending, or a pattern such as `*_1.csv`.
+
+        A file may be named without the folders that it is in.
+        """
         wanted = self.parts.get(part, (part,))
-        return tuple(file for file in self.files if any(_belongs(file.name, each) for each in wanted))
+        found = [file for file in self.files if any(_belongs(file.name, each) for each in wanted)]
+        return tuple(found or (file for file in self.files if _belongs(PurePosixPath(file.name).name, part)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,7 @@ class Selection:
     def places(self) -> list[str]:
         """The one folder that has just these files, or else the files, below the set's folder."""
         if len(self.files) > 1:
-            folder = _shared_folder([file.name for file in self.files])
+            folder = shared_folder([file.name for file in self.files])
             if sum(_below(file.name, folder) for file in self.set.files) == len(self.files):
                 return [folder]
         return [file.name for file in self.files]
@@ -183,6 +189,13 @@ def find(name: str) -> Selection:
     if not files:
         raise UnknownName(f"part of {first}", part, chosen.part_names())
     return Selection(chosen, part, files)
+
+
+def knows(name: str) -> bool:
+    """Whether a name is that of a set or of a part of one."""
+    first, _, part = name.partition("/")
+    chosen = catalogue().get(first)
+    return chosen is not None and bool(not part or chosen.select(part))
 
 
 def cite(name: str) -> str:
@@ -230,19 +243,20 @@ def _test_set(name: str, fields: dict[str, Any], papers: Mapping[str, Paper]) ->
         tuple(fields.get("suite", ())),
         tuple(fields.get("training", ())),
         fields.get("parts", {}),
+        fields.get("options", {}),
         tuple(_files(fields["files"])),
     )
 
 
 def _files(text: str) -> Iterator[File]:
     rows = [line.split(" ", 2) for line in text.strip().splitlines()]
-    folder = _shared_folder([path for _, _, path in rows])
+    folder = shared_folder([path for _, _, path in rows])
     for checksum, size, path in rows:
         name = path.removeprefix(f"{folder}/") if folder else path
         yield File(path, name, checksum, None if size == "-" else int(size))
 
 
-def _shared_folder(paths: Sequence[str]) -> str:
+def shared_folder(paths: Sequence[str]) -> str:
     """The deepest folder that has all the files; empty where only the uppermost has."""
     return os.path.commonpath([str(PurePosixPath("/", path).parent) for path in paths]).strip("/")
 
@@ -252,9 +266,9 @@ def _below(name: str, folder: str) -> bool:
 
 
 def _belongs(name: str, part: str) -> bool:
-    return _stem(name) == part or _below(name, part) or fnmatchcase(name, part)
+    return stem(name) == part or _below(name, part) or fnmatchcase(name, part)
 
 
-def _stem(name: str) -> str:
+def stem(name: str) -> str:
     """A file's name without its ending, of `.tar.gz` and the like without both."""
     return str(PurePosixPath(name.removesuffix(".gz")).with_suffix(""))

@@ -20,11 +20,22 @@ def get(name: str, *, accept: bool = False, source: str | Path | None = None, pr
     `accept` accepts a licence that does not allow every use, or that is not there. `source` is a folder that has copies
     of the files under any names; with it nothing is asked of the network.
     """
+    bring(find(name), accept=accept, source=source, progress=progress)
+    return path(name)
+
+
+def bring(
+    selection: Selection,
+    *,
+    accept: bool = False,
+    source: str | Path | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Fetch what is not here, or not sound, of a selection."""
     from filelock import FileLock
 
-    selection = find(name)
     if not faulty(selection):
-        return path(name)
+        return
     require_acceptance(selection, accept)
     folder = folder_of(selection.set)
     with writing(folder):
@@ -38,7 +49,6 @@ def get(name: str, *, accept: bool = False, source: str | Path | None = None, pr
             _bring(selection.set, wanted, source, progress or (lambda done, total: None))
     finally:
         lock.release()
-    return path(name)
 
 
 def require_acceptance(selection: Selection, accept: bool) -> None:

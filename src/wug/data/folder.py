@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from wug.data.catalogue import GIT, File, Selection, TestSet, catalogue, find
+from wug.data.catalogue import GIT, File, Selection, TestSet, find
 from wug.errors import DataError, NotFetched
 from wug.files import user_path, write_text, writing
 
@@ -48,7 +48,7 @@ def fetched(name: str) -> bool:
 def paths(name: str) -> list[Path]:
     """Where a set or a part lies: the one folder that has just its files, or else the files; NotFetched if not here."""
     selection = find(name)
-    _require(selection, name)
+    require(selection, name)
     return [folder_of(selection.set) / place for place in selection.places]
 
 
@@ -56,18 +56,6 @@ def path(name: str) -> Path:
     """The file of a name, or the folder that has its files (and maybe others); NotFetched if they are not here."""
     found = paths(name)
     return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
-
-
-def suite_paths(name: str) -> list[Path] | None:
-    """What a run of a name takes; None for a name that is not in the catalogue, NotFetched for a set not here."""
-    if name.partition("/")[0] not in catalogue():
-        return None
-    selection = find(name).for_a_run()
-    tests = selection.without_training()
-    _require(tests, name)
-    # A folder is read as a whole: which of its files are tests, the family knows.
-    places = selection.places if len(selection.places) == 1 else tests.places
-    return [folder_of(selection.set) / place for place in places]
 
 
 def origin(path: Path) -> dict[str, Any] | None:
@@ -80,10 +68,9 @@ def origin(path: Path) -> dict[str, Any] | None:
     return content
 
 
-def write_record(chosen: TestSet) -> None:
-    """Put the licence beside the data."""
-    folder = folder_of(chosen)
-    record = {
+def record(chosen: TestSet) -> dict[str, str | None]:
+    """What is kept of a set beside its data, and beside results: title, licence, citation, commit."""
+    return {
         "set": chosen.name,
         "title": chosen.title,
         "licence": chosen.licence,
@@ -92,7 +79,13 @@ def write_record(chosen: TestSet) -> None:
         "repository": chosen.repository,
         "commit": chosen.commit,
     }
-    write_text(folder.with_name(f"{folder.name}.json"), json.dumps(record, ensure_ascii=False, indent=2) + "\n")
+
+
+def write_record(chosen: TestSet) -> None:
+    """Put the licence beside the data."""
+    folder = folder_of(chosen)
+    text = json.dumps(record(chosen), ensure_ascii=False, indent=2)
+    write_text(folder.with_name(f"{folder.name}.json"), f"{text}\n")
 
 
 def install(file: File, part: Path, target: Path, came_from: object) -> None:
@@ -109,7 +102,8 @@ def install(file: File, part: Path, target: Path, came_from: object) -> None:
         part.replace(target)
 
 
-def _require(selection: Selection, name: str) -> None:
+def require(selection: Selection, name: str) -> None:
+    """NotFetched where a file is not here; the message speaks of all that the name stands for."""
     if missing(selection):
         raise NotFetched(_not_fetched(find(name)))
 
@@ -123,7 +117,7 @@ def _not_fetched(selection: Selection) -> str:
     return (
         f"{name} is not on this machine: {chosen.title} ({chosen.citation})\n"
         f"    {selection.extent} from {chosen.repository}, licence: {licence}\n"
-        f"    wug data get {shlex.quote(name)}{accept}"
+        f"    wug data get {shlex.quote(name)}{accept}    (or run it with --fetch{accept})"
     )
 
 

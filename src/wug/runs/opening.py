@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from wug import data, registry
-from wug.errors import InputError, ModelError, UnknownName, suggestion
+from wug.errors import InputError, ModelError, NotFetched, UnknownName, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
 from wug.models import Identity, ModelSpec, parse
 from wug.options import names, refuse_unknown
 from wug.runs.deferred import DeferredGenerator, defer
+from wug.runs.meanings import Meaning, refuse_ambiguous
+from wug.runs.published import published
 from wug.types import Problem, Suite
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
@@ -32,6 +34,8 @@ ARCHITECTURES = {
 }
 """How the names of architectures end, and the kinds of model that they are."""
 
+BUILTIN = "wug_"
+"""What stands before a family's name where its built-in suites are meant."""
 BUILTIN_MODELS = {
     "syntaxgym": "wug-causal",
     "pairs": "wug-causal",
@@ -98,22 +102,22 @@ def builtin_model_for(suite: Suite) -> str:
 def open_suites(
     texts: str | Iterable[str], options: Mapping[str, str] | None = None, kind: str | None = None
 ) -> list[Suite]:
-    """The suites of files, folders, built-in names (a family's name gives all of its) or names of the catalogue.
+    """The suites of files, folders, built-in names (`wug_cogs` gives all of a family's) or names of the catalogue.
 
     Each is told the options that its family has; one that no family of them has is refused before anything is read.
     """
     given = options or {}
-    paths = [path for text in ([texts] if isinstance(texts, str) else texts) for path in locate(text, kind)]
-    families = [family_of(path, kind) for path in paths]
+    places = [place for text in ([texts] if isinstance(texts, str) else texts) for place in _located(text, kind)]
+    # Files of pairs may be such that only the catalogue tells what they are.
+    families = ["pairs" if place.family == "pairs" and not kind else family_of(place.path, kind) for place in places]
     known = {family: names(registry.find("families", family).OPTIONS) for family in families}
     refuse_unknown(given, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
-    return [
-        suite
-        for path, family in zip(paths, families, strict=True)
-        for suite in registry.find("families", family).read(
-            path, {name: value for name, value in given.items() if name in known[family]}
-        )
-    ]
+    suites: list[Suite] = []
+    for place, family in zip(places, families, strict=True):
+        own = {name: value for name, value in {**place.options, **given}.items() if name in known[family]}
+        read: list[Suite] = registry.find("families", family).read(place.path, own)
+        suites += (published(suite, place.record, place.name) for suite in read) if place.record else read
+    return suites
 
 
 def require_packages(suites: Iterable[Suite]) -> None:
@@ -126,20 +130,53 @@ def require_packages(suites: Iterable[Suite]) -> None:
 
 def locate(text: str, kind: str | None = None) -> list[Path]:
     """The files or folders that a user's word for a suite stands for."""
+    return [place.path for place in _located(text, kind)]
+
+
+def _located(text: str, kind: str | None) -> list[data.Place]:
+    """The same, with what is known about each from elsewhere than its content."""
     path = user_path(text)
     if path.exists():
-        return _within(path, kind)
-    builtin = builtin_suites()
-    if text in builtin:
-        return [builtin[text]]
-    if family := [found for found in builtin.values() if found.parent.name == text]:
-        return family
-    if (published := data.suite_paths(text)) is not None:
-        return [file for place in published for file in _within(place, kind)]
+        if path.suffix not in SUFFIXES:  # with an ending, a file is meant
+            refuse_ambiguous(text, _named(text))
+        place = data.known(path) or data.Place(path)
+        return [replace(place, path=file) for file in _within(path, kind)]
+    if builtin := _builtin(text):
+        return [data.Place(found) for found in builtin]
+    try:
+        places = data.for_a_run(text)
+    except NotFetched as error:
+        more = f"; built-in suites: {BUILTIN}{text}" if _builtin(BUILTIN + text) else ""
+        raise NotFetched(f"{error}{more}") from None
+    if places is not None:
+        # A folder of pairs is taken as a whole: its content alone may not tell that it is one.
+        whole = ((place, [place.path] if place.family == "pairs" else _within(place.path, kind)) for place in places)
+        return [replace(place, path=file) for place, files in whole for file in files]
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
-    raise UnknownName("suite", shortened(text), [*builtin, *registry.names("families"), *data.names()])
+    groups = (BUILTIN + family for family in registry.names("families"))
+    raise UnknownName("suite", shortened(text), [*builtin_suites(), *groups, *data.names()])
+
+
+def _builtin(text: str) -> list[Path]:
+    """The built-in suites of a name: one, or all of a family's (`wug_cogs`; also `pairs`, as no set is called so)."""
+    every = builtin_suites()
+    if text in every:
+        return [every[text]]
+    family = text.removeprefix(BUILTIN)
+    if family == text and text in data.names():
+        return []
+    return [found for found in every.values() if found.parent.name == family]
+
+
+def _named(text: str) -> Iterator[Meaning]:
+    """What a word stands for beside a file or folder of that name."""
+    if builtin := _builtin(text):
+        several = len(builtin) > 1
+        yield Meaning(f"the built-in suite{'s' * several}", str(builtin[0].parent if several else builtin[0]))
+    if data.knows(text):
+        yield Meaning(f"the published set {data.find(text).name}", f'"$(wug data path {text})"')
 
 
 def family_of(path: Path, kind: str | None = None) -> str:
@@ -155,7 +192,10 @@ def family_of(path: Path, kind: str | None = None) -> str:
     kinds = ", ".join(registry.names("families"))
     empty = path.is_file() and path.stat().st_size == 0
     what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
-    remedy = "A table with columns of its own: --kind pairs -S good=COLUMN -S bad=COLUMN"
+    remedy = (
+        "A table with columns of its own: --kind pairs -S good=COLUMN -S bad=COLUMN. A sentence a line, good and bad "
+        "in turn: --kind pairs -S lines=good-bad, or bad-good"
+    )
     raise InputError(what if empty else f"{what}. {remedy}", file=path)
 
 
@@ -179,7 +219,8 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
     """A model's name taken apart; the kind of a bare folder or .pt file is told by what it is."""
     kinds = registry.names("models")
     name, mark, given = text.partition("?")
-    if name in (builtin := builtin_models()) and not existing(name):
+    if name in (builtin := builtin_models()):
+        refuse_ambiguous(name, [Meaning("the built-in model", str(builtin[name]))])
         text = f"{builtin[name]}{mark}{given}"
     elif name.startswith("wug-") and not existing(name):
         raise UnknownName("built-in model", name, builtin)

@@ -11,7 +11,7 @@ from wug.show import charts
 from wug.show.grouped import by_field, intervals_are, overall_parts, point
 from wug.show.numbers import Shown, plain
 from wug.show.view import Facts, Figure, Item, Items, Part, Sample
-from wug.types import Result
+from wug.types import DATA, Result
 
 ROWS = 80
 """Groups that one chart holds; more are in its table."""
@@ -43,7 +43,9 @@ def group_figures(result: Result) -> list[Figure]:
 
 def facts(result: Result) -> dict[str, Any]:
     """What the suite says of itself, but for what is empty."""
-    return {plain(key): value for key, value in result.meta.items() if value not in (None, "", [], (), {})}
+    return {
+        plain(key): value for key, value in result.meta.items() if key != DATA and value not in (None, "", [], (), {})
+    }
 
 
 def _item(row: Placed, judgements: Sequence[Placed]) -> Item:

@@ -13,7 +13,8 @@ from typing import Any
 from wug import registry
 from wug.show.markup import code, latex_blocks, markdown_table
 from wug.show.numbers import shown, spaced
-from wug.types import Estimate, Result
+from wug.show.source import record_of
+from wug.types import DATA, Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
 
@@ -30,6 +31,7 @@ def as_json(results: Sequence[Result]) -> str:
             "n": result.n,
             "estimates": [asdict(estimate) for estimate in result.estimates],
             "warnings": list(result.warnings),
+            **({} if (record := record_of(result)) is None else {DATA: dict(record)}),
         }
         for result in results
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -16,6 +17,7 @@ from wug import registry
 from wug.rows import Filter, InMemory, Placed
 from wug.show.markup import visible
 from wug.show.numbers import percent, plain, spaced
+from wug.show.source import line_of
 from wug.show.table import cells
 from wug.show.text import item_lines
 from wug.show.view import Item
@@ -45,12 +47,11 @@ def show(results: Sequence[Result], console: Console) -> None:
         for result in results:
             console.print(block(result))
             print_signature(result.signature, console)
+        _print_table(languages(results), console)
         return
     console.print(overview(results))
-    by_circuit = circuits(results)
-    if by_circuit.row_count > 1:
-        console.print()
-        console.print(by_circuit)
+    _print_table(circuits(results), console)
+    _print_table(languages(results), console)
     warned = [result for result in results if result.warnings]
     if warned:
         count = sum(len(result.warnings) for result in warned)
@@ -59,6 +60,8 @@ def show(results: Sequence[Result], console: Console) -> None:
         for result in warned:
             for warning in result.warnings:
                 console.print(Text(f"  {result.suite}: {warning}", style="yellow"))
+    for source in dict.fromkeys(filter(None, map(line_of, results))):
+        console.print(Text(f"data: {source}", style="dim"))
     print_signature(common_signature([result.signature for result in results]), console)
 
 
@@ -90,6 +93,8 @@ def block(result: Result) -> RenderableType:
     if left_out:
         parts.append(Text("  more checks and groups: --format csv", style="dim"))
     parts += [Text(f"  warning: {warning}", style="yellow") for warning in result.warnings]
+    if source := line_of(result):
+        parts.append(Text(f"  data: {source}", style="dim"))
     return Group(*parts)
 
 
@@ -139,6 +144,44 @@ def circuits(results: Sequence[Result]) -> Table:
         mean = spaced(percent(fmean(values)))
         table.add_row(escape(circuit), *([escape(model)] if several else []), f"[bold]{mean}[/]", str(len(values)))
     return table
+
+
+def languages(results: Sequence[Result]) -> Table:
+    """For each model and language, the mean over its suites of their headline; below them the mean of the languages.
+
+    Only for models that have several results by language: what a single one has of languages stands in it.
+    """
+    found: dict[str, dict[str, list[float]]] = {}
+    suites: Counter[str] = Counter()
+    for result in results:
+        check = result.headline.check if result.headline else None
+        own = [e for e in result.estimates if e.check == check and e.group.startswith("language=")]
+        suites[result.model] += bool(own)
+        for estimate in own:
+            cells = found.setdefault(result.model, {})
+            cells.setdefault(estimate.group.removeprefix("language="), []).append(estimate.value)
+    several = len(found) > 1
+    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    for name in ("language", *(["model"] if several else [])):
+        table.add_column(name, overflow="fold")
+    table.add_column("mean of suites", justify="right")
+    table.add_column("suites", justify="right")
+    for model, cells in found.items():
+        if len(cells) < 2 or suites[model] < 2:
+            continue
+        means = {language: fmean(values) for language, values in cells.items()}
+        rows = [(language, means[language], len(cells[language])) for language in sorted(means)]
+        for language, mean, count in [*rows, ("macro average", fmean(means.values()), suites[model])]:
+            model_cell = [escape(model)] if several else []
+            table.add_row(escape(language), *model_cell, f"[bold]{spaced(percent(mean))}[/]", str(count))
+    return table
+
+
+def _print_table(table: Table, console: Console) -> None:
+    """A table that sums results up, where it has more than a row."""
+    if table.row_count > 1:
+        console.print()
+        console.print(table)
 
 
 def failures(result: Result) -> Iterator[str]:

@@ -8,6 +8,7 @@ import importlib.util
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from types import ModuleType
 
 from wug import registry
@@ -15,7 +16,8 @@ from wug.errors import BrokenPlugin
 from wug.rows import Filter, Placed, Rows
 from wug.show import generic
 from wug.show.sample import spread
-from wug.show.view import Figure, Item, Items, Later, Part, Sample
+from wug.show.source import facts_of
+from wug.show.view import Facts, Figure, Item, Items, Later, Part, Sample
 from wug.types import Result
 
 
@@ -36,7 +38,8 @@ class Batch:
 def parts_of(result: Result, rows: Rows) -> Iterable[Part]:
     """What there is to see of a result, in the order of reading; some of it waits until someone asks."""
     found: Iterable[Part] = module_of(result.kind).parts(result, rows)
-    return found
+    facts = facts_of(result)
+    return chain(found, [Facts(facts)]) if facts else found
 
 
 def items_of(result: Result, rows: Rows) -> Items:

@@ -37,7 +37,7 @@ def test_repeated_pairs_and_names_are_told(tmp_path: Path) -> None:
     text = "pattern\tsent\tsent_alt\titem\np\ta b\ta c\tx\np\ta b\ta c\tx\n"
     assert found(tmp_path, text) == [
         "warning: item x: 2 pairs have this name",
-        "warning: 2 pairs are there more than once: items x, x",
+        "warning: 1 pair is a copy of another: items x",
     ]
 
 

@@ -135,6 +135,8 @@ def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
     found = [str(problem) for problem in parsed.problems if problem.level == "warning"]
     if len(found) > 5:
         found = [*found[:5], f"{len(found) - 5} more warnings about the file: see `wug check`"]
+    if copies := list(oddities.surplus(parsed.pairs)):
+        found.append(f"{oddities.copied(copies)}, and counted like them")
     if chosen.target == "word" and parsed.blind:
         found.append(
             f"{parsed.blind} pairs differ before the word that shows the error (one_prefix_method is false in the "
@@ -154,4 +156,6 @@ def _line(pair: Pair) -> str:
             where = f"{start}-{good_end}-{bad_end}"
         case _:
             where = ""
-    return "\t".join((pair.item, pair.good, pair.bad, where, *(f"{k}={v}" for k, v in pair.groups.items())))
+    # What the language is called changes nothing: the catalogue says it of a set, and a copy of its files does not.
+    groups = (f"{name}={value}" for name, value in pair.groups.items() if name != "language")
+    return "\t".join((pair.item, pair.good, pair.bad, where, *groups))

@@ -67,6 +67,8 @@ def _length(text: str, tokens: int, normalise: str) -> int:
             return max(1, len(text.split()))
         case "character":
             return max(1, len(text))
+        case "byte":
+            return max(1, len(text.encode()))
     return 1
 
 

@@ -35,6 +35,20 @@ def capped(found: Sequence[Problem]) -> list[Problem]:
     return [*ordered[:SHOWN], Problem(ordered[SHOWN].level, "", f"{more} more like these")]
 
 
+def surplus(pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """The pairs that are there already, under whatever name."""
+    seen: set[tuple[str, str]] = set()
+    for pair in pairs:
+        if (pair.good, pair.bad) in seen:
+            yield pair
+        seen.add((pair.good, pair.bad))
+
+
+def copied(copies: Sequence[Pair]) -> str:
+    """How many pairs are copies, as the beginning of a sentence."""
+    return "1 pair is a copy of another" if len(copies) == 1 else f"{len(copies):,} pairs are copies of others"
+
+
 def _identical(pairs: Sequence[Pair]) -> Iterator[Problem]:
     for pair in pairs:
         if same(pair):
@@ -53,10 +67,9 @@ def _repeated(pairs: Sequence[Pair]) -> Iterator[Problem]:
     for name, count in names.items():
         if count > 1:
             yield Problem("warning", f"item {name}", f"{count} pairs have this name")
-    times = Counter((pair.good, pair.bad) for pair in pairs)
-    twice = [pair.item for pair in pairs if times[pair.good, pair.bad] > 1]
-    if twice:
-        yield Problem("warning", "", f"{len(twice)} pairs are there more than once: items {_few(twice)}")
+    copies = list(surplus(pairs))
+    if copies:
+        yield Problem("warning", "", f"{copied(copies)}: items {_few([pair.item for pair in copies])}")
 
 
 def _more_than_one_place(pairs: Sequence[Pair]) -> Iterator[Problem]:

@@ -8,16 +8,17 @@ from pathlib import Path
 
 from wug.errors import InputError
 from wug.families.pairs.formats import FORMATS
+from wug.families.pairs.formats.alternating import ORDERS
 from wug.families.pairs.unigrams import SPLITTINGS, Unigrams, read_unigrams
 from wug.options import Option, read
 
 TARGETS = ("sentence", "word")
 GIVEN = "given"
 """The target where scores were made elsewhere: what they are of, their file does not say."""
-NORMALISED = ("none", "token", "word", "character")
+NORMALISED = ("none", "token", "word", "character", "byte")
 OPTIONS = (
     Option("target", TARGETS, "sentence", "what is scored: the whole sentence or the target word"),
-    Option("normalise", NORMALISED, "none", "divide a score by its number of tokens, words or characters"),
+    Option("normalise", NORMALISED, "none", "divide a score by its number of tokens, words, characters or bytes"),
     Option("slor", Path, None, "score by SLOR: a file of words and their counts, for the unigram model"),
     Option("slor_words", tuple(SPLITTINGS), None, "what parts the words of slor; by default what leaves fewer unknown"),
     Option("print_word_probs", bool, False, "keep the log-probability of every word"),
@@ -35,6 +36,10 @@ OPTIONS = (
     Option("pattern", str, None, "column that names the pattern"),
     Option("item", str, None, "column that names the pair"),
     Option("groups", str, (), "columns to break results down by", many=True),
+    Option("human", str, None, "column with people's judgements: a number, higher where the good sentence is better"),
+    Option("language", str, None, "of the pairs, such as nl, where the file does not say it"),
+    Option("lines", ORDERS, None, "in files with a sentence a line, good and bad in turn: which comes first"),
+    Option("files", str, (), "of a folder, only files that fit these patterns, such as *island*", many=True),
 )
 
 

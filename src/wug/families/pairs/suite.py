@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from wug.brief import of_suite
 from wug.families.context import sees_right
+from wug.families.pairs.languages import MACRO, ByLanguage, languages_of
 from wug.families.pairs.measures import Measure, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, same
 from wug.families.pairs.people import with_correlation_checks, with_correlations
@@ -47,7 +48,11 @@ class PairsSuite:
     @with_correlation_checks
     def checks(self) -> Sequence[Check]:
         """What is judged."""
-        return (Check("accuracy", meaning=_description(self.settings)),)
+        accuracy = Check("accuracy", meaning=_description(self.settings))
+        languages = len(languages_of(self.pairs))
+        if languages < 2:
+            return (accuracy,)
+        return accuracy, Check(MACRO, meaning=f"the mean of the accuracies on {languages} languages")
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -70,16 +75,19 @@ class PairsSuite:
     @with_correlations
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome for each pair, then what the reader should know about them."""
-        seen = _Seen()
+        seen, by_language = _Seen(), ByLanguage()
         step = max(1, model.chunk // 2)
         for first in range(0, len(self.pairs), step):
             numbers = range(first, min(first + step, len(self.pairs)))
             answers = iter(model.score([request for number in numbers for request in self._ask(number)]))
             for pair in self.pairs[first : first + step]:
                 if self._asked(pair):
-                    yield self._judge(pair, next(answers), next(answers), seen)
+                    outcome = self._judge(pair, next(answers), next(answers), seen)
                 else:
-                    yield _without_place(pair, seen)
+                    outcome = _without_place(pair, seen)
+                by_language.add(outcome)
+                yield outcome
+        yield from by_language.estimates()
         if self.settings.target == "word" and sees_right(model):
             yield Notice(RIGHT)
         yield from (Notice(text) for text in (*self.notices, *seen.notices(self.settings)))

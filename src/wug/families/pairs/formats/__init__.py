@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from wug.errors import InputError, UnknownName
-from wug.families.pairs.formats import blimp, focused, linzen, marked, original
-from wug.families.pairs.formats.focused import SENTENCES, WORDS, Labels, SentenceColumns, WordColumns
-from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.formats.tables import GROUPS
+from wug.families.pairs.formats import alternating, blimp, focused, folders, linzen, marked, one_row, original, two_rows
+from wug.families.pairs.formats.focused import SENTENCES, WORDS, SentenceColumns, WordColumns
+from wug.families.pairs.formats.labels import Labels
+from wug.families.pairs.formats.tables import GROUPS, keys_of
 from wug.families.pairs.pair import Pair, Parsed
 from wug.files import head as head_of
 from wug.files import require_text
@@ -24,20 +27,32 @@ class Format:
     title: str
     recognises: Callable[[Path, str], bool]
     parse: Callable[[Path, Labels], Parsed]
+    in_folders: bool = False
+    """Whether the files of a folder are one suite."""
+
+
+def _one_row(name: str, layout: one_row.Layout) -> Format:
+    return Format(layout.title, lambda _, head: layout.recognises(keys_of(head)), partial(one_row.parse, name), True)
+
+
+def _two_rows(name: str, layout: two_rows.Layout) -> Format:
+    return Format(layout.title, lambda _, head: two_rows.recognises(layout, head), partial(two_rows.parse, name), True)
 
 
 FORMATS: Mapping[str, Format] = {
     "original": Format("original (Gulordava et al.)", original.recognises, lambda path, _: original.parse(path)),
     "word": Format("word-focused", focused.recognises_words, lambda path, labels: _words(path, labels)),
     "sentence": Format("sentence-focused", focused.recognises_sentences, lambda path, labels: _sentences(path, labels)),
-    "blimp": Format("BLiMP JSONL", blimp.recognises, lambda path, labels: blimp.parse(path, labels.groups)),
-    "true-false": Format("True/False rows", marked.recognises_marks, lambda path, _: marked.parse_marks(path)),
+    **{name: _one_row(name, layout) for name, layout in one_row.LAYOUTS.items()},
+    **{name: _two_rows(name, layout) for name, layout in two_rows.LAYOUTS.items()},
+    "blimp": Format("BLiMP", blimp.recognises, blimp.parse, True),
+    "true-false": Format("True/False rows", marked.recognises_marks, lambda path, _: marked.parse_marks(path), True),
     "marvin-linzen": Format("Marvin–Linzen", marked.recognises_cases, lambda path, _: marked.parse_cases(path)),
     "linzen": Format("line-aligned", linzen.recognises, lambda path, _: linzen.parse(path)),
+    "crows-pairs": Format("CrowS-Pairs", lambda _, head: _is_crows(head), lambda path, _: _refuse_bias(path)),
+    "lines": Format("a sentence a line, good and bad in turn", lambda path, head: False, alternating.parse, True),
 }
-
-_IN_FOLDERS = {"blimp": (".jsonl", ".jsonl.gz"), "true-false": (".txt", ".txt.gz")}
-"""What makes a folder one suite, and the files in it that count."""
+"""By name; the first that recognises a file is taken."""
 
 COLUMNS = ("good", "bad", "sentence", "form", "form_alt", "len_prefix")
 """The options that name the columns of a table of no known format."""
@@ -48,37 +63,78 @@ KNOWN_GROUPS = frozenset({*GROUPS.values(), "pattern_type"})
 
 
 def format_of(path: Path, head: str) -> str | None:
-    """The name of the format a file or a folder is in; None where it is in none of them."""
+    """The name of the format a file is in, or most files of a folder; None where it is in none of them."""
     if path.is_dir():
-        return next((name for name, endings in _IN_FOLDERS.items() if _made_of(path, name, endings)), None)
+        return _most(told for _, told in folders.files(path, _told) if told is not None)
     return next((name for name, form in FORMATS.items() if form.recognises(path, head)), None)
+
+
+def _told(path: Path) -> str | None:
+    """The format of a file in a folder; None where a folder of such files is no suite."""
+    name = format_of(path, head_of(path))
+    return name if name is not None and FORMATS[name].in_folders else None
+
+
+def _most(names: Iterable[str]) -> str | None:
+    return next((name for name, _ in Counter(names).most_common(1)), None)
 
 
 def parse(path: Path, options: Mapping[str, str]) -> Parsed:
     """The pairs of a file or a folder; `options` may name its format, or its columns."""
     labels = _labels(options)
     if any(name in options for name in COLUMNS):
-        return _named(path, options, labels)
-    name = options.get("format") or format_of(path, head_of(path))
+        parsed = _named(path, options, labels)
+    elif path.is_dir():
+        parsed = _folder(path, options.get("format"), labels)
+    else:
+        parsed = _file(path, options.get("format") or format_of(path, head_of(path)), labels)
+    _require_named(path, parsed, labels)
+    if labels.language is None:
+        return parsed
+    return replace(parsed, pairs=list(folders.with_groups(parsed.pairs, {"language": labels.language})))
+
+
+def _file(path: Path, name: str | None, labels: Labels) -> Parsed:
+    if name is None and labels.lines is not None:
+        name = "lines"
     if name is None:
         require_text(path)
-        raise InputError(f"{_unknown(path)}. Name its columns, such as -S good=COLUMN -S bad=COLUMN", file=path)
+        remedy = "Name its columns, such as -S good=COLUMN -S bad=COLUMN"
+        if "\t" not in head_of(path):
+            remedy += "; if it has a sentence a line, good and bad in turn, -S lines=good-bad or -S lines=bad-good"
+        raise InputError(f"{_unknown(path)}. {remedy}", file=path)
     if name not in FORMATS:
         raise UnknownName("format of minimal pairs", name, FORMATS)
-    if path.is_dir():
-        return _folder(path, name, labels)
     return FORMATS[name].parse(path, labels)
+
+
+def _require_named(path: Path, parsed: Parsed, labels: Labels) -> None:
+    """An error for a column that the user names and no pair has anything from."""
+    faulty = any(problem.level == "error" for problem in parsed.problems)
+    if labels.human is not None and not faulty and all(pair.human is None for pair in parsed.pairs):
+        raise InputError(f"no pair has a judgement by people in a column {labels.human!r}", file=path)
 
 
 def _unknown(path: Path) -> str:
     if not path.exists():
         return "no such file or folder"
-    return f"this is none of the formats of minimal pairs ({', '.join(form.title for form in FORMATS.values())})"
+    return f"this is none of the formats of minimal pairs ({', '.join(FORMATS)})"
 
 
 def _labels(options: Mapping[str, str]) -> Labels:
-    groups = tuple(name.strip() for name in options.get("groups", "").split(",") if name.strip())
-    return Labels(options.get("pattern"), options.get("item"), groups)
+    return Labels(
+        options.get("pattern"),
+        options.get("item"),
+        _listed(options, "groups"),
+        options.get("human"),
+        options.get("language"),
+        options.get("lines"),
+        _listed(options, "files"),
+    )
+
+
+def _listed(options: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(value.strip() for value in options.get(name, "").split(",") if value.strip())
 
 
 def _named(path: Path, options: Mapping[str, str], labels: Labels) -> Parsed:
@@ -94,6 +150,18 @@ def _named(path: Path, options: Mapping[str, str], labels: Labels) -> Parsed:
     return focused.parse_words(path, WordColumns(*names), labels)
 
 
+def _is_crows(head: str) -> bool:
+    return keys_of(head) >= {"sent_more", "sent_less", "bias_type"}
+
+
+def _refuse_bias(path: Path) -> Parsed:
+    raise InputError(
+        "CrowS-Pairs measures bias: neither sentence of a pair is the right one, and there is no accuracy. To count "
+        "how often the more stereotyping one is preferred: -S good=sent_more -S bad=sent_less -S groups=bias_type",
+        file=path,
+    )
+
+
 def _words(path: Path, labels: Labels) -> Parsed:
     return focused.parse_words(path, WORDS, labels)
 
@@ -102,37 +170,27 @@ def _sentences(path: Path, labels: Labels) -> Parsed:
     return focused.parse_sentences(path, SENTENCES, labels)
 
 
-def _folder(path: Path, name: str, labels: Labels) -> Parsed:
-    """The files of a folder as one; a pair is then called after its file as well."""
-    if name not in _IN_FOLDERS:
-        raise InputError(f"a folder cannot be in the format {name!r}; only in {' or '.join(_IN_FOLDERS)}", file=path)
+def _folder(path: Path, name: str | None, labels: Labels) -> Parsed:
+    """The files of a folder as one suite; their formats may differ."""
+    if name is not None and (name not in FORMATS or not FORMATS[name].in_folders):
+        known = [other for other, form in FORMATS.items() if form.in_folders]
+        raise UnknownName("format of a folder of minimal pairs", name, known)
     pairs: list[Pair] = []
     problems: list[Problem] = []
-    blind = 0
-    for file in _files(path, _IN_FOLDERS[name]):
-        if not FORMATS[name].recognises(file, head_of(file)):
-            problems.append(Problem("warning", file.name, f"passed over: it is not {FORMATS[name].title}"))
+    blind, formats = 0, []
+    otherwise = "lines" if labels.lines is not None else None
+    files = folders.files(path, lambda file: name or _told(file) or otherwise, labels.files)
+    shared = os.path.commonpath([file.parent for file, _ in files] or [path])
+    for file, told in files:
+        where = file.relative_to(shared)
+        if told is None:
+            problems.append(Problem("warning", str(where), "passed over: it is in no format of minimal pairs"))
             continue
-        found = FORMATS[name].parse(file, labels)
-        pairs += (_called_after(pair, stem(file)) for pair in found.pairs)
-        problems += (replace(fault, place=f"{file.name}, {fault.place}".rstrip(", ")) for fault in found.problems)
-        blind += found.blind
-    return Parsed(name, pairs, problems, blind)
-
-
-def _called_after(pair: Pair, name: str) -> Pair:
-    return pair if pair.item.startswith(f"{name}/") else replace(pair, item=f"{name}/{pair.item}")
-
-
-def _files(path: Path, endings: tuple[str, ...]) -> list[Path]:
-    return sorted(file for file in path.iterdir() if file.is_file() and file.name.endswith(endings))
-
-
-def _made_of(path: Path, name: str, endings: tuple[str, ...]) -> bool:
-    """Whether at least half of a folder's files with these endings are in the format."""
-    try:
-        files = _files(path, endings)
-    except OSError:
-        return False
-    known = sum(FORMATS[name].recognises(file, head_of(file)) for file in files)
-    return known > 0 and 2 * known >= len(files)
+        parsed = _file(file, told, labels)
+        formats.append(told)
+        pairs += folders.placed(parsed.pairs, where)
+        problems += (replace(fault, place=f"{where}, {fault.place}".rstrip(", ")) for fault in parsed.problems)
+        blind += parsed.blind
+    if not formats:
+        raise InputError("no file in this folder is in a format of minimal pairs", file=path)
+    return Parsed(_most(formats) or "", pairs, problems, blind)

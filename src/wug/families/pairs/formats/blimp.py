@@ -2,47 +2,58 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wug.families.pairs.formats.tables import Record, groups_of, read_table, text_of
+from wug.families.pairs.formats.labels import Labels
+from wug.families.pairs.formats.tables import Record, groups_of, keys_of, plain, read_table, text_of
 from wug.families.pairs.pair import GroupPool, Pair, Parsed, Target
 from wug.types import Problem
 
 GOOD, BAD = "sentence_good", "sentence_bad"
 
 
+PARADIGMS = ("UID", "paradigm", "Paradigm", "category")
+"""Where sets like BLiMP have the paradigm; the first that has something counts."""
+
+
 def recognises(path: Path, head: str) -> bool:
-    """Whether the first line is an object with a good and a bad sentence."""
-    line = head.lstrip().split("\n", 1)[0]
-    if not line.startswith("{"):
-        return False
-    try:
-        return {GOOD, BAD} <= set(json.loads(line))
-    except (ValueError, RecursionError):
-        return False
+    """Whether the first line is an object, or a header, with a good and a bad sentence."""
+    return {GOOD, BAD} <= keys_of(head)
 
 
-def parse(path: Path, extra: tuple[str, ...] = ()) -> Parsed:
-    """The pairs of a BLiMP file; the keys in `extra` are groups as well."""
+def parse(path: Path, labels: Labels) -> Parsed:
+    """The pairs of a BLiMP file."""
     table = read_table(path)
     problems = list(table.problems)
     pairs: list[Pair] = []
     pool, blind = GroupPool(), 0
     for number, record in enumerate(table.records, 1):
+        if record.fields.get(GOOD) == record.fields.get(BAD) == "":  # as in a file of BL2MP
+            problems.append(Problem("warning", record.place, "both sentences are empty: left out"))
+            continue
         good, bad = text_of(record, GOOD, problems), text_of(record, BAD, problems)
         if good is None or bad is None:
             continue
-        found = groups_of(record.fields, extra)
-        # One paradigm of the published set has "syntax/semantics" where the others have "syntax_semantics".
-        if "field" in found:
-            found["field"] = found["field"].replace("/", "_")
         blind += record.fields.get("one_prefix_method") is False
         target = _target(record, good, bad, problems)
-        pairs.append(Pair(_item(record.fields, number), good.strip(), bad.strip(), pool.of(found), target))
+        groups = pool.of(_groups(record) | labels.groups_of(record))
+        human = labels.human_of(record, problems)
+        item = plain(record.fields.get(labels.item)) if labels.item else _item(record.fields, number)
+        pairs.append(Pair(item, good.strip(), bad.strip(), groups, target, human=human))
     return Parsed("blimp", pairs, problems, blind)
+
+
+def _groups(record: Record) -> dict[str, str]:
+    found = groups_of(record.fields)
+    named = (plain(record.fields.get(name)) for name in PARADIGMS)
+    if paradigm := next(filter(None, named), ""):
+        found["paradigm"] = paradigm
+    # One paradigm of the published set has "syntax/semantics" where the others have "syntax_semantics".
+    if "field" in found:
+        found["field"] = found["field"].replace("/", "_")
+    return found
 
 
 def _target(record: Record, good: str, bad: str, problems: list[Problem]) -> Target | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from wug.families.pairs.formats.labels import Labels
 from wug.families.pairs.formats.tables import (
     GROUPS,
     Record,
@@ -49,17 +50,6 @@ class WordColumns:
         return (self.sentence, self.form, self.form_alt, self.len_prefix)
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Where a table has what its rows are called and grouped by."""
-
-    pattern: str | None = None
-    """None: in the column `pattern` if there is one."""
-    item: str | None = None
-    """None: in the column `item` if there is one; else rows are numbered."""
-    groups: tuple[str, ...] = ()
-
-
 SENTENCES = SentenceColumns()
 WORDS = WordColumns()
 UNNAMED = Labels()
@@ -87,7 +77,8 @@ def parse_words(path: Path, columns: WordColumns = WORDS, labels: Labels = UNNAM
     for number, record in enumerate(table.records, 1):
         pair, third = _word_pair(record, columns, _item(record, labels, number), problems)
         if pair is not None:
-            pairs.append(replace(pair, groups=pool.of(_groups(record, labels))))
+            human = labels.human_of(record, problems)
+            pairs.append(replace(pair, groups=pool.of(_groups(record, labels)), human=human))
         thirds += third
     if thirds:
         many = f"{len(thirds)} rows have" if len(thirds) > 1 else "1 row has"
@@ -106,8 +97,9 @@ def parse_sentences(path: Path, columns: SentenceColumns = SENTENCES, labels: La
     for number, record in enumerate(table.records, 1):
         good, bad = text_of(record, columns.good, problems), text_of(record, columns.bad, problems)
         if good is not None and bad is not None:
-            groups = pool.of(_groups(record, labels))
-            pairs.append(Pair(_item(record, labels, number), without_eos(good), without_eos(bad), groups))
+            groups, human = pool.of(_groups(record, labels)), labels.human_of(record, problems)
+            item = _item(record, labels, number)
+            pairs.append(Pair(item, without_eos(good), without_eos(bad), groups, human=human))
     return Parsed("sentence", pairs, problems)
 
 
@@ -143,7 +135,7 @@ def _word_pair(
 
 def _header_problems(table: Table, columns: SentenceColumns | WordColumns, labels: Labels) -> list[Problem]:
     """Errors for columns that are missing, a warning for those that are ignored."""
-    named = tuple(name for name in (labels.pattern, labels.item, *labels.groups) if name is not None)
+    named = labels.named_columns()
     standard = columns in (SENTENCES, WORDS)
     always = ("pattern",) if standard and labels.pattern is None else ()
     problems = need(table.header, (*always, *columns.names, *named))
@@ -156,10 +148,7 @@ def _header_problems(table: Table, columns: SentenceColumns | WordColumns, label
 
 
 def _groups(record: Record, labels: Labels) -> Mapping[str, str]:
-    found = groups_of(record.fields, labels.groups)
-    if labels.pattern is not None:
-        found["pattern"] = str(record.fields.get(labels.pattern, ""))
-    return found
+    return groups_of(record.fields) | labels.groups_of(record)
 
 
 def _item(record: Record, labels: Labels, number: int) -> str:

@@ -15,8 +15,10 @@ from wug.files import head as head_of
 from wug.files import read_lines
 from wug.types import Problem
 
-_SHORT = re.compile(r"\d{1,9}\t[^\t]+\t[^\t]+\t\d{1,9}")
+_SHORT = re.compile(r"\d{1,9}\t[^\t]+\t[^\t]+\t(\d{1,9}|-999)")
 _LONG = re.compile(r"[^\t]*![^\t]*\t\d{1,9}\t\d{1,9}\t\d{1,9}\t([^\t]*\t){7}[^\t]*")
+_UNCOUNTED = "-999"
+"""What Lakretz et al. have for the number of attractors, which they do not count."""
 _ENDINGS = ("text", "gold", "eval")
 
 
@@ -90,7 +92,7 @@ def _pair(number: int, sentence: str, line: str, pool: GroupPool, problems: list
 def _gold(fields: list[str]) -> tuple[int, tuple[str, str], dict[str, str]]:
     """Place, forms and groups of a gold line."""
     if len(fields) == 4:
-        return int(fields[0]), (fields[1], fields[2]), {"attractors": fields[3]}
+        return int(fields[0]), (fields[1], fields[2]), {"attractors": fields[3].removeprefix(_UNCOUNTED)}
     side, construction, *_ = fields[0].split("!")
     number = "sing" if "Number=Sing" in fields[5] else "plur" if "Number=Plur" in fields[5] else ""
     kind = "original" if fields[2] == "0" else "nonce"

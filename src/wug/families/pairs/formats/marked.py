@@ -11,6 +11,8 @@ from wug.files import read_lines
 from wug.types import Problem
 
 _MARK = re.compile(r"(True|False)\t\S")
+_LANGUAGE = re.compile(r"(?:^|/)([a-z]{2})_evalset(?:/|__)")
+"""Where CLAMS has the language: in the name of a folder."""
 _NAME = re.compile(r"[A-Za-z][\w-]*")
 _SAMPLE_HEADER = ("test case", "grammatical", "ungrammatical")
 
@@ -33,7 +35,8 @@ def parse_marks(path: Path) -> Parsed:
     """The pairs of True/False rows: each False row with the last True row above it; the file names the pattern."""
     pairs: list[Pair] = []
     problems: list[Problem] = []
-    groups = GroupPool().of({"pattern": stem(path)})
+    language = _LANGUAGE.search(path.absolute().as_posix())
+    groups = GroupPool().of({"pattern": stem(path), "language": language[1] if language else ""})
     good: str | None = None
     idle: int | None = None
     for number, line in _numbered(path):

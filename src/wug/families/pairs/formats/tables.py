@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,12 @@ GROUPS: Mapping[str, str] = {
     "term": "term",
     "UID": "paradigm",
     "paradigm": "paradigm",
+    "phenomenon": "phenomenon",
+    "level": "level",
+    "subtype": "subtype",
+    "domain": "domain",
+    "lang": "language",
+    "language": "language",
 }
 """Columns that results are broken down by wherever they are found, and what the group is called then."""
 
@@ -40,6 +47,10 @@ class Record:
     place: str
     """Such as `line 12`."""
     fields: Mapping[str, Any]
+
+
+Mend = Callable[[str], tuple[str, list[Problem]]]
+"""Puts the text of a file right, and tells of what was wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +73,31 @@ def header_of(head: str) -> tuple[str, ...]:
         return ()
 
 
-def read_table(path: Path) -> Table:
-    """A CSV, TSV or JSONL file as a table; the separator is read off the header."""
+def keys_of(head: str) -> frozenset[str]:
+    """The names of the fields of a table, read off the beginning of its file: JSON keys, or the columns of a header."""
+    line = head.lstrip().split("\n", 1)[0]
+    if not line.startswith("{"):
+        return frozenset(header_of(head))
+    try:
+        return frozenset(json.loads(line))
+    except (ValueError, RecursionError):
+        return frozenset()
+
+
+def read_table(path: Path, *, header: tuple[str, ...] = (), quoted: bool = True, mend: Mend | None = None) -> Table:
+    """A CSV, TSV or JSONL file as a table; the separator is read off the header.
+
+    `header` names the columns of a file that has no line for them. Where fields are not `quoted`, a quotation mark is
+    like any other character. `mend` puts faults right that are known of the format, and tells of them.
+    """
     text = table_text(read_text(path)).replace("\r\n", "\n")
     if not text.strip():
         raise InputError("the file is empty", file=path)
     if text.lstrip().startswith("{"):
         return _json_lines(text)
-    lines = text.lstrip("\n")
-    return _separated(path, lines, len(text) - len(lines))
+    mended, problems = (text, []) if mend is None else mend(text)
+    lines = mended.lstrip("\n")
+    return _separated(path, lines, len(mended) - len(lines), _Shape(header, quoted, problems))
 
 
 def need(header: tuple[str, ...], columns: tuple[str, ...]) -> list[Problem]:
@@ -82,10 +109,24 @@ def need(header: tuple[str, ...], columns: tuple[str, ...]) -> list[Problem]:
     ]
 
 
-def groups_of(fields: Mapping[str, Any], extra: tuple[str, ...] = ()) -> dict[str, str]:
-    """What a row can be grouped by: the columns that `GROUPS` knows, and those in `extra`."""
-    found = {GROUPS[name]: _plain(fields[name]) for name in GROUPS if name in fields}
-    return found | {name: _plain(fields[name]) for name in extra if name in fields}
+def groups_of(fields: Mapping[str, Any]) -> dict[str, str]:
+    """What a row can be grouped by: the columns that `GROUPS` knows."""
+    return {GROUPS[name]: plain(fields[name]) for name in GROUPS if name in fields}
+
+
+def number_of(record: Record, column: str, problems: list[Problem]) -> float | None:
+    """A field that has a number in it, or nothing; where it has something else, a problem and None."""
+    value = plain(record.fields.get(column))
+    if not value:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if math.isfinite(number):
+        return number
+    problems.append(Problem("error", record.place, f"{column} is {shortened(value, 60)!r}, not a number"))
+    return None
 
 
 def text_of(record: Record, column: str, problems: list[Problem]) -> str | None:
@@ -107,14 +148,28 @@ def count_of(record: Record, column: str, problems: list[Problem]) -> int | None
     return None
 
 
-def _separated(path: Path, text: str, skipped: int) -> Table:
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What is known of a separated file before it is read."""
+
+    header: tuple[str, ...]
+    quoted: bool
+    problems: list[Problem]
+
+
+def _separated(path: Path, text: str, skipped: int, shape: _Shape) -> Table:
     # csv counts lines itself, since a quoted field may hold several; strict, so that a stray quote is told.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text.split("\n", 1)[0]), strict=True)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=_delimiter(text.split("\n", 1)[0]),
+        strict=True,
+        quoting=csv.QUOTE_MINIMAL if shape.quoted else csv.QUOTE_NONE,
+    )
     records: list[Record] = []
-    problems: list[Problem] = []
-    header: tuple[str, ...] = ()
+    problems = list(shape.problems)
+    header = shape.header
     try:
-        header = tuple(name.strip() for name in next(reader))
+        header = header or tuple(name.strip() for name in next(reader))
         problems += _repeated(header)
         for row in reader:
             place = f"line {reader.line_num + skipped}"
@@ -183,7 +238,8 @@ def _repeated(header: tuple[str, ...]) -> list[Problem]:
     return [Problem("error", "header", f"column {name!r} is there twice") for name in twice]
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A field as text; empty where there is nothing in it."""
     return value.strip() if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 

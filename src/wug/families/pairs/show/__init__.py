@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from wug.families.pairs.languages import MACRO
 from wug.families.pairs.show import people
 from wug.families.pairs.show.columns import columns_figure, hardest
 from wug.families.pairs.show.figures import group_figures
@@ -26,7 +27,7 @@ FEW = 20
 def parts(result: Result, rows: Rows) -> Iterator[Part]:
     """Accuracy, what became of the pairs, charts, margins, the pairs that most columns fail."""
     checks = checks_of(rows)
-    yield Numbers(tuple(overall_of(result, CHECK)) or headlines(result))
+    yield Numbers(tuple(overall_of(result, CHECK, MACRO)) or headlines(result))
     if note := spread_note(result):
         yield Prose(note)
     if len(checks) == 1:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from wug.families.pairs.languages import LANGUAGE, MACRO
 from wug.families.pairs.show.judged import CHECK
-from wug.show.grouped import best_first, by_field, dots, intervals_are, point
+from wug.show.grouped import best_first, by_field, dots, intervals_are, overall_of, point
 from wug.show.numbers import Shown, plain
 from wug.show.view import Figure
 from wug.types import Result
 
 CROSSED = "pattern_type"
-NAMED = {"pattern", "type", CROSSED, "field", "term", "paradigm"}
+NAMED = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm", LANGUAGE}
 """Fields that have charts of their own."""
 SMALL = 12
 """Values up to which a field shares a chart with others."""
@@ -28,12 +29,15 @@ def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, 
     fields = {name: rows for name, rows in every.items() if len(rows) > 1}
     note = f"{intervals_are(result, CHECK)} Chance is 50 %.".strip()
     draw = partial(dots, note=note, what="accuracy")
+    if LANGUAGE in fields:
+        yield _languages(fields[LANGUAGE], overall_of(result, MACRO), draw)
     yield from _types_and_patterns(fields, every.get(CROSSED, ()), draw)
     yield from _fields_and_terms(fields, draw)
     if "paradigm" in fields:
-        groups = paradigms() if "term" in every else ()
-        terms = {found["paradigm"]: found.get("term", "") for found in groups if "paradigm" in found}
-        yield _paradigms(fields, terms, partial(draw, note=f"{note} Best first, by term."))
+        above = next((name for name in ("term", "phenomenon") if name in every), None)
+        groups = paradigms() if above else ()
+        terms = {found["paradigm"]: found.get(above or "", "") for found in groups if "paradigm" in found}
+        yield _paradigms(fields, terms, above, partial(draw, note=f"{note} Best first, by {above or 'accuracy'}."))
     yield from _others({name: rows for name, rows in fields.items() if name not in NAMED}, draw)
 
 
@@ -55,15 +59,21 @@ def _types_and_patterns(fields: Fields, crossed: Sequence[Shown], draw: Callable
 
 
 def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[Figure]:
-    there = [name for name in ("field", "term") if name in fields]
+    there = [name for name in ("field", "term", "phenomenon") if name in fields]
     if there:
         points = [point(row, group=name) for name in there for row in best_first(fields[name])]
         yield draw("terms", f"Accuracy by {' and '.join(there)}", points, first=" or ".join(there))
 
 
-def _paradigms(fields: Fields, terms: Mapping[str, str], draw: Callable[..., Figure]) -> Figure:
-    """Every paradigm under its term, the best term first and the best paradigm in it."""
-    values = {row.group: row.value for row in fields.get("term", ())}
+def _languages(rows: Sequence[Shown], macro: Sequence[Shown], draw: Callable[..., Figure]) -> Figure:
+    """Every language, and below them their mean."""
+    points = [*(point(row) for row in best_first(rows)), *(point(row, name="macro average") for row in macro)]
+    return draw("languages", "Accuracy by language", points, first="language")
+
+
+def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw: Callable[..., Figure]) -> Figure:
+    """Every paradigm under its term or phenomenon, the best of them first and the best paradigm in it."""
+    values = {row.group: row.value for row in fields.get(above or "", ())}
 
     def rank(row: Shown) -> tuple[float, str]:
         term = terms.get(row.group, "")

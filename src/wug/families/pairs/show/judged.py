@@ -12,7 +12,7 @@ from wug.show.view import Tally
 from wug.types import Outcome, Value
 
 CHECK = "accuracy"
-NAMED = ("paradigm", "pattern", "term", "field", "type")
+NAMED = ("paradigm", "pattern", "term", "phenomenon", "field", "type")
 """The groups that a pair is known by, the finest first."""
 SCORES = ("score_good", "score_bad", "logprob_good", "logprob_bad")
 TEXTS = ("good", "bad", "forms")

@@ -1,0 +1,116 @@
+"""Archives of sets, unpacked beside themselves: nothing outside their folder is written, and nothing without bounds."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO
+from uuid import uuid4
+
+from wug.errors import DataError, InputError
+from wug.files import largest, writing
+
+ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
+UNPACKED = ".unpacked"
+"""What the folder beside an archive is called, after the archive's own name."""
+_LITTER = ("__MACOSX", ".DS_Store")
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in an archive."""
+
+    name: str
+    open: Callable[[], IO[bytes] | None]
+
+
+def unpacked(archive: Path) -> Path:
+    """The folder with the files of an archive, which are unpacked unless they are there already."""
+    folder = archive.with_name(archive.name + UNPACKED)
+    if folder.is_dir():
+        return folder
+    # Moved into place whole: a folder that is there has everything.
+    part = archive.with_name(f"{archive.name}.{uuid4().hex[:8]}.part")
+    try:
+        with writing(part), _members(archive) as members:
+            part.mkdir()
+            room = largest()
+            for member in members:
+                room -= _write(archive, member, part, room)
+            part.rename(folder)
+    except InputError:
+        if not folder.is_dir():  # another process may have been quicker
+            raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def _write(archive: Path, member: Member, folder: Path, room: int) -> int:
+    """Write a file below a folder; its size, or an error where it is larger than there is room."""
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts or "\\" in member.name or ":" in member.name:
+        raise DataError(f"{archive}: not unpacked: {member.name!r} would be written outside of its folder")
+    source = member.open()
+    if source is None:
+        raise DataError(f"{archive}: not unpacked: {member.name!r} is no plain file")
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    size = 0
+    with source, target.open("wb") as out:
+        while piece := source.read(_PIECE):
+            size += len(piece)
+            if size > room:
+                raise DataError(f"{archive}: not unpacked: it comes to more than {largest():,} bytes (WUG_MAX_BYTES)")
+            out.write(piece)
+    return size
+
+
+@contextmanager
+def _members(archive: Path) -> Iterator[Iterator[Member]]:
+    """The files of an archive, without what systems leave in them."""
+    try:
+        if archive.name.endswith(".zip"):
+            with zipfile.ZipFile(archive) as packed:
+                yield (member for member in _zipped(archive, packed) if _counts(member))
+        else:
+            with tarfile.open(archive) as tar:
+                yield (member for member in _tarred(tar) if _counts(member))
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError) as error:
+        raise DataError(f"{archive}: a damaged archive ({error})") from None
+
+
+def _counts(member: Member) -> bool:
+    parts = PurePosixPath(member.name).parts
+    return not any(part in _LITTER or part.startswith("._") for part in parts)
+
+
+def _zipped(archive: Path, packed: zipfile.ZipFile) -> Iterator[Member]:
+    for info in packed.infolist():
+        if info.flag_bits & 1:
+            raise DataError(
+                f"{archive}: encrypted against crawlers; its authors give the password. Unpack it where it is not "
+                "published, and name the files by their path"
+            )
+        if not info.is_dir():
+            link = stat.S_ISLNK(info.external_attr >> 16)
+            yield Member(info.filename, partial(_nothing if link else packed.open, info))
+
+
+def _tarred(tar: tarfile.TarFile) -> Iterator[Member]:
+    for info in tar:
+        if not info.isdir():
+            yield Member(info.name, partial(tar.extractfile if info.isreg() else _nothing, info))
+
+
+def _nothing(info: object) -> None:
+    """What a link or a device has in it."""

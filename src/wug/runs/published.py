@@ -1,0 +1,41 @@
+"""Suites of published sets: what they came from travels with them into results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wug.types import DATA, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSuite:
+    """A suite, and the record of the set that it is from; it can do what the suite can."""
+
+    suite: Any
+    record: Mapping[str, Any]
+    name: str
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show beside the rows."""
+        return {**self.suite.meta, DATA: dict(self.record)}
+
+    def __len__(self) -> int:
+        return len(self.suite)
+
+    def sample(self, items: int) -> PublishedSuite:
+        """The same suite with only so many of its items, spread evenly over it."""
+        return PublishedSuite(self.suite.sample(items), self.record, self.name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("suite", "record", "name"):  # not set yet, while a copy is made
+            raise AttributeError(name)
+        return getattr(self.suite, name)
+
+
+def published(suite: Suite, record: Mapping[str, Any], name: str | None) -> Suite:
+    """The suite with its record, called by the name of the set where it is given."""
+    found: Any = PublishedSuite(suite, record, name or suite.name)
+    return found  # type: ignore[no-any-return]

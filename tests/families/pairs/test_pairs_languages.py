@@ -1,0 +1,142 @@
+"""Languages: normalisation that suits any script, accuracy by language, and the macro average."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from wug.families import pairs
+from wug.rows import InMemory
+from wug.runs.evaluate import ask_through, evaluate
+from wug.show import terminal
+from wug.show.view import Figure, Numbers
+from wug.show.views import parts_of
+from wug.types import Request, Result, Scored, Token
+
+
+@dataclass
+class Fixed:
+    """A scorer that has a log-probability for each text, in two tokens."""
+
+    logprobs: dict[str, float]
+    id: str = "fixed"
+    chunk: int = 10
+    ordered: bool = False
+    options: dict[str, str] = field(default_factory=dict)
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        return [
+            Scored.of(
+                r.text, [Token("a", 0, 1, self.logprobs[r.text] / 2), Token("b", 1, 2, self.logprobs[r.text] / 2)]
+            )
+            for r in requests
+        ]
+
+
+def result_of(path: Path, logprobs: dict[str, float], **options: str) -> Result:
+    (suite,) = pairs.read(path, options)
+    (result,) = evaluate([suite], ask_through(Fixed(logprobs)))
+    return result
+
+
+@pytest.mark.parametrize(
+    ("normalise", "good", "bad"),
+    [
+        ("none", -12.0, -12.0),
+        ("token", -6.0, -6.0),
+        ("character", -4.0, -3.0),  # 3 against 4 characters
+        ("byte", -12 / 9, -3.0),  # 9 against 4 bytes of UTF-8
+    ],
+)
+def test_a_score_is_divided_by_tokens_characters_or_bytes(
+    normalise: str, good: float, bad: float, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("good_sentence,bad_sentence\n猫寝た,cats\n", encoding="utf-8")
+    result = result_of(path, {"猫寝た": -12.0, "cats": -12.0}, normalise=normalise)
+    (outcome,) = result.outcomes
+    assert (outcome.detail.get("score_good", -12.0), outcome.detail.get("score_bad", -12.0)) == (good, bad)
+    assert outcome.value is (good > bad)
+    assert result.signature.get("normalise") == normalise
+
+
+@pytest.fixture
+def in_three_languages(tmp_path: Path) -> Result:
+    """1 of 1 right in Dutch, 1 of 2 in Turkish, 1 of 4 in Japanese."""
+    right = {"nl": [True], "tr": [True, False], "ja": [True, False, False, False]}
+    lines, logprobs = ["good_sentence,bad_sentence,language"], {}
+    for language, values in right.items():
+        for number, value in enumerate(values):
+            good, bad = f"{language} good {number}", f"{language} bad {number}"
+            lines.append(f"{good},{bad},{language}")
+            logprobs |= {good: -1.0 if value else -3.0, bad: -2.0}
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return result_of(path, logprobs)
+
+
+def test_each_language_counts_alike_in_the_macro_average(in_three_languages: Result) -> None:
+    values = {(e.check, e.group): e.value for e in in_three_languages.estimates}
+    assert values["accuracy", "all"] == pytest.approx(3 / 7)
+    assert values["accuracy", "language=nl"] == 1.0
+    assert values["accuracy", "language=tr"] == 0.5
+    assert values["accuracy", "language=ja"] == 0.25
+    assert values["macro_accuracy", "all"] == pytest.approx((1 + 0.5 + 0.25) / 3)
+    (macro,) = (e for e in in_three_languages.estimates if e.check == "macro_accuracy")
+    assert macro.low is not None
+    assert macro.high is not None
+    assert 0 < macro.low < macro.value < macro.high < 1
+    assert in_three_languages.check("macro_accuracy").meaning == "the mean of the accuracies on 3 languages"
+    assert in_three_languages.headline is not None
+    assert in_three_languages.headline.check == "accuracy"
+
+
+def test_one_language_has_no_macro_average(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("good_sentence,bad_sentence\nA cat.,A cats.\n", encoding="utf-8")
+    result = result_of(path, {"A cat.": -1.0, "A cats.": -2.0}, language="en")
+    assert [(e.check, e.group) for e in result.estimates] == [("accuracy", "all"), ("accuracy", "language=en")]
+    assert [check.name for check in result.checks] == ["accuracy"]
+
+
+def test_languages_and_their_macro_average_are_shown(in_three_languages: Result) -> None:
+    parts = list(parts_of(in_three_languages, InMemory(in_three_languages.outcomes)))
+    (numbers,) = (part for part in parts if isinstance(part, Numbers))
+    assert [(row.check, row.text) for row in numbers.rows] == [
+        ("accuracy", "42.9\u00a0%"),
+        ("macro_accuracy", "58.3\u00a0%"),
+    ]
+    (figure,) = (part for part in parts if isinstance(part, Figure) and part.title == "Accuracy by language")
+    assert [row[:2] for row in figure.rows] == [
+        ("nl", "100.0\u00a0%"),
+        ("tr", "50.0\u00a0%"),
+        ("ja", "25.0\u00a0%"),
+        ("macro average", "58.3\u00a0%"),
+    ]
+
+
+def test_what_one_result_has_of_languages_is_not_summed_up_again(in_three_languages: Result) -> None:
+    assert terminal.languages([in_three_languages]).row_count == 0
+    assert terminal.languages([in_three_languages] * 2).row_count == 4
+
+
+def test_results_in_several_languages_are_summed_up_in_the_terminal(tmp_path: Path) -> None:
+    results = []
+    for language, good in (("nl", -1.0), ("tr", -3.0)):
+        path = tmp_path / f"{language}.csv"
+        path.write_text("good_sentence,bad_sentence\nA cat.,A cats.\n", encoding="utf-8")
+        results.append(result_of(path, {"A cat.": good, "A cats.": -2.0}, language=language))
+    out = io.StringIO()
+    terminal.show(results, Console(file=out, width=120))
+    summed = out.getvalue().splitlines()[-4:]
+    assert [line.split() for line in summed] == [
+        ["language", "mean", "of", "suites", "suites"],
+        ["nl", "100.0", "%", "1"],
+        ["tr", "0.0", "%", "1"],
+        ["macro", "average", "50.0", "%", "2"],
+    ]

@@ -1,0 +1,74 @@
+"""What the words for suites and models mean, and those that could mean two things."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from wug.errors import InputError, UnknownName
+from wug.runs.opening import builtin_models, builtin_suites, locate, model_spec, open_suites
+
+PAIR = '{"sentence_good": "The wug sleeps.", "sentence_bad": "The wug sleep."}\n'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WUG_DATA", str(tmp_path / "sets"))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("family", ["syntaxgym", "pairs", "pcfgset", "cogs"])
+def test_built_in_suites_of_a_family_have_a_name(family: str) -> None:
+    assert locate(f"wug_{family}") == [path for path in builtin_suites().values() if path.parent.name == family]
+
+
+def test_pairs_are_built_in_suites_too_since_no_set_is_called_so() -> None:
+    assert locate("pairs") == locate("wug_pairs")
+
+
+def test_an_unknown_name_is_told_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'wug_syntaxgym'"):
+        locate("wug_syntaxgim")
+
+
+def test_a_folder_called_like_a_built_in_model_is_told_apart(here: Path) -> None:
+    shutil.copytree(builtin_models()["wug-causal"], here / "wug-causal")
+    with pytest.raises(InputError) as caught:
+        model_spec("wug-causal?dtype=float32")
+    assert str(caught.value) == (
+        "wug-causal could mean two things: the folder wug-causal here, which is written ./wug-causal, "
+        f"and the built-in model, which is written {builtin_models()['wug-causal']}"
+    )
+    for text in ("./wug-causal", str(here / "wug-causal"), "causal:./wug-causal", "causal:wug-causal"):
+        assert model_spec(text).name.endswith("wug-causal")
+        assert "assets" not in model_spec(text).name
+    assert model_spec(str(builtin_models()["wug-causal"])).kind == "causal"
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("wug_reflexive", r"the built-in suite, which is written /.*wug_reflexive\.json"),
+        ("wug_cogs", "the built-in suites, which is written /.*/cogs"),
+        ("turblimp", r'the published set turblimp, which is written "\$\(wug data path turblimp\)"'),
+        ("turblimp/base", "the published set turblimp/base"),
+    ],
+)
+def test_a_folder_called_like_a_suite_is_told_apart(name: str, meaning: str, here: Path) -> None:
+    (here / name).mkdir(parents=True)
+    (here / name / "a.jsonl").write_text(PAIR, encoding="utf-8")
+    with pytest.raises(InputError, match=f"^{name} could mean two things: the folder {name} here.* {meaning}"):
+        open_suites(name)
+    (suite,) = open_suites(f"./{name}")
+    assert len(suite) == 1
+
+
+def test_a_file_with_an_ending_and_a_folder_below_a_sets_name_mean_themselves(here: Path) -> None:
+    (here / "blimp" / "data").mkdir(parents=True)
+    (here / "blimp" / "data" / "a.jsonl").write_text(PAIR, encoding="utf-8")
+    assert [suite.name for suite in open_suites(["blimp/data", "blimp/data/a.jsonl"])] == ["data", "a"]
