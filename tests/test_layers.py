@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
-CORE = {"types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment"}
+CORE = {"types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"}
 ALLOWED = {
     "types": set(),
     "errors": {"types"},
@@ -20,6 +20,7 @@ ALLOWED = {
     "stats": {"types"},
     "stats_paired": {"stats"},
     "alignment": {"errors", "types"},
+    "tables": {"errors", "files"},
     "data": {"data", "errors", "files"},
     "families": CORE | {"families", "show"},
     "models": CORE | {"models", "families"},
@@ -36,6 +37,8 @@ HEAVY = {
     "altair",
     "vl_convert",
     "pyarrow",
+    "pandas",
+    "polars",
     "starlette",
     "uvicorn",
     "playwright",
