@@ -25,6 +25,23 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How a running text is read word by word, and what is wanted beside the log-probabilities.
+
+    A backend that cannot tell something leaves it out of its answer.
+    """
+
+    distribution: bool = False
+    """Whether to tell the entropy of the distribution that each token comes from, and the token's rank in it."""
+    boundary: bool = False
+    """Whether to give the log-probabilities with the end of each word counted with that word, too."""
+    window: int | None = None
+    """Tokens that are read at a time, of a text that is longer; None: as many as the model can take."""
+    stride: int | None = None
+    """Tokens by which a window goes on; None: half of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A question to a scorer: how probable is this text, or only the characters `span` of it?"""
 
@@ -33,6 +50,8 @@ class Request:
     """Only the log-probabilities of these characters are needed; a masked model masks just them."""
     turn: Turn | None = field(default=None, compare=False)
     """Where it stands in a running text: of no account, and so no part of the question, without a carried state."""
+    reading: Reading | None = None
+    """What is wanted beside the log-probabilities; without it, a text past the model's context is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +102,12 @@ class Scored:
     """The tokens' own names, where they differ from the text they stand for (`<unk>`, `<eos>`)."""
     notices: tuple[str, ...] = ()
     """What the model has to say about this answer, as `Answer.notices`."""
+    entropies: tuple[float | None, ...] | None = None
+    """Nats, of the distribution that each token comes from; None where that was not asked or is not known."""
+    ranks: tuple[int | None, ...] | None = None
+    """Of each token among all of the vocabulary by probability: 1 is the most probable, and equals share the best."""
+    closed: tuple[float | None, ...] | None = None
+    """Log-probabilities with the end of each word counted with that word; None where that was not asked."""
 
     @classmethod
     def of(cls, text: str, tokens: Sequence[Token]) -> Scored:

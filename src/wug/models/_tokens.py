@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -111,6 +112,31 @@ def _byte_counts(backend: Any) -> _Bytes | None:
     for token in described["added_tokens"]:
         size[token["id"]] = -1  # cannot come from plain text; if it does, sizes do not add up
     return _Bytes(size, blank)
+
+
+def word_spans(backend: Any, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """Where the words of each text begin and end, as the tokenizer's first step parts them, or else white space does.
+
+    White space itself belongs to no word.
+    """
+    if not splits_words(backend):
+        return [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
+    spans: list[list[tuple[int, int]]] = []
+    for text, encoding in zip(texts, backend.encode_batch(list(texts), add_special_tokens=False), strict=True):
+        here: dict[object, tuple[int, int]] = {}
+        for place, (word, (start, end)) in enumerate(zip(encoding.word_ids, encoding.offsets, strict=True)):
+            name = (place,) if word is None else word  # a special token written in the text is a word of its own
+            low, high = here.get(name, (start, end))
+            here[name] = (min(low, start), max(high, end))
+        trimmed = ((_visible(text, low), high) for low, high in here.values())
+        spans.append([(low, low + len(text[low:high].rstrip())) for low, high in trimmed if text[low:high].strip()])
+    return spans
+
+
+def splits_words(backend: Any) -> bool:
+    """Whether the tokenizer tells words apart."""
+    words = backend.encode("a b c", add_special_tokens=False).word_ids
+    return len(set(words)) == len({"a", "b", "c"})
 
 
 def _cut(found: Tokenised, requests: Sequence[Request]) -> Tokenised:

@@ -11,7 +11,7 @@ import json
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Generic, TypeVar
 
 from wug.runs.cache import Cache
@@ -182,7 +182,8 @@ def _text_bytes(text: str) -> bytes:
 
 def _request_bytes(request: Request) -> bytes:
     span = "" if request.span is None else f"{request.span[0]}:{request.span[1]}"
-    return _text_bytes(f"{request.text}\0{span}")
+    more = "" if request.reading is None else "\0" + ":".join(map(str, astuple(request.reading)))
+    return _text_bytes(f"{request.text}\0{span}{more}")
 
 
 def _pack_answer(answer: Answer) -> bytes:
@@ -198,10 +199,13 @@ def _unpack_answer(source: str, data: bytes) -> Answer:
 
 
 def _pack_scored(answer: Scored) -> bytes:
-    """Columns as they are: a count, starts and ends as 32 bits, log-probabilities as 64; then names and notices."""
+    """Columns as they are: a count, starts and ends as 32 bits, log-probabilities as 64; then, as JSON, all else."""
     n = len(answer.starts)
     logprobs = [math.nan if p is None else p for p in answer.logprobs]
-    rest = b"" if answer.pieces is None and not answer.notices else json.dumps([answer.pieces, answer.notices]).encode()
+    more = [getattr(answer, name) for name in _MORE]
+    more = [] if all(column is None for column in more) else more
+    plain = answer.pieces is None and not answer.notices and not more
+    rest = b"" if plain else json.dumps([answer.pieces, answer.notices, *more]).encode()
     return struct.pack(f"<I{n}i{n}i{n}d", n, *answer.starts, *answer.ends, *logprobs) + rest
 
 
@@ -213,10 +217,15 @@ def _unpack_scored(request: Request, data: bytes) -> Scored:
         logprobs = tuple(None if math.isnan(p) else p for p in columns[2 * n :])
     if len(data) == 4 + 16 * n:
         return Scored(request.text, columns[:n], columns[n : 2 * n], logprobs)
-    pieces, notices = json.loads(data[4 + 16 * n :])
-    pieces = None if pieces is None else tuple(pieces)
-    return Scored(request.text, columns[:n], columns[n : 2 * n], logprobs, pieces, tuple(notices))
+    pieces, notices, *more = json.loads(data[4 + 16 * n :])
+    pieces, *more = (None if column is None else tuple(column) for column in (pieces, *more))
+    return Scored(
+        request.text, columns[:n], columns[n : 2 * n], logprobs, pieces, tuple(notices),
+        **dict(zip(_MORE, more, strict=False)),
+    )  # fmt: skip
 
 
+_MORE = ("entropies", "ranks", "closed")
+"""What an answer has beside log-probabilities, where it was asked for."""
 _ANSWER: Codec[str, Answer] = Codec("generate", _text_bytes, _pack_answer, _unpack_answer)
 _SCORED: Codec[Request, Scored] = Codec("score", _request_bytes, _pack_scored, _unpack_scored)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,15 +14,16 @@ from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import Folder, folder_of
 from wug.models._options import DEVICE, DTYPE, NODES, TRUST
-from wug.models._ragged import Ragged
+from wug.models._passages import passages, room, to_the_left
+from wug.models._ragged import Ints, Ragged
 from wug.models._spec import Identity, ModelSpec
-from wug.models._tokens import Tokenised, Tokeniser
-from wug.models.causal.boundary import word_starts
-from wug.models.causal.forward import Asked, Engine
+from wug.models._tokens import Tokenised, Tokeniser, word_spans
+from wug.models.causal.boundary import WordStarts, word_starts
+from wug.models.causal.forward import Asked, Engine, Floats
 from wug.models.causal.tree import Batch
 from wug.models.causal.trial import choose_engine, position_limit
 from wug.options import Option
-from wug.types import Request, Scored
+from wug.types import Reading, Request, Scored
 
 ANSWERS = "scores"
 OPTIONS = (
@@ -52,65 +54,124 @@ class Prepared:
     requests: list[Request]
     tokens: Tokenised
     sequences: Ragged
-    """The tokens with the start mark, if there is one."""
+    """The tokens with the start mark, if there is one; of long texts, of each passage."""
+    where: Ints
+    """For each token of these, where it stands among the tokens; -1 where it is not asked."""
     batches: list[Batch]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """With what, and how, requests are asked."""
+
+    engine: Engine
+    reading: Reading | None
+    size: int | None
+    """Tokens of a text that are read at a time, the start mark apart; None: any number."""
+    stride: int
+    cuts: bool
+    """Whether what comes after a span is left out: not where the end of a word is asked for, or where the length of
+    the whole text matters."""
 
 
 class CausalModel:
     """A causal language model that scores texts."""
 
-    __slots__ = ("_bos", "_cuts", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
+    __slots__ = ("_boundary", "_bos", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
         options = spec.read(OPTIONS)
         self._spec = spec
         self._tokenise = Tokeniser(loaded.tokenizer)
         self._bos = _start_mark(loaded.tokenizer, options["bos"], spec)
-        boundary: str = options["boundary"]
+        self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
         self._engine: Engine = choose_engine(
             loaded.model,
             wanted=options["engine"],
             nodes=options["nodes"],
-            word_starts=None
-            if boundary == "no"
-            else word_starts(loaded.tokenizer, spec, published=boundary == "published", marked=self._bos is not None),
+            word_starts=None if self._boundary == "no" else self._word_starts(self._boundary),
         )
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
         self.options = _signed(options, str(loaded.model.dtype).removeprefix("torch."), marked=self._bos is not None)
-        # What comes after a span matters where the end of a word is asked for, or the length of the whole text.
-        self._cuts = boundary == "no" and self._engine.ways.together is None
         self.chunk = self._engine.chunk
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order, in natural logarithms."""
+        readings = dict.fromkeys(request.reading for request in requests)
+        if len(readings) == 1:
+            return self._score(requests, self._asking(*readings))
+        found: dict[int, Scored] = {}
+        for reading in readings:
+            places = [place for place, request in enumerate(requests) if request.reading == reading]
+            answers = self._score([requests[place] for place in places], self._asking(reading))
+            found.update(zip(places, answers, strict=True))
+        return [found[place] for place in range(len(requests))]
+
+    def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """Where the words of each text begin and end, by the tokenizer's own rule."""
+        return word_spans(self._tokenise.hf.backend_tokenizer, texts)
+
+    def _asking(self, reading: Reading | None) -> Asking:
+        engine = self._engine
+        cuts = self._boundary == "no" and engine.ways.together is None
+        if reading is None:
+            return Asking(engine, None, None, 1, cuts)
+        if reading.boundary and self._boundary != "no":
+            raise ModelError(
+                f"{self._spec}: values beside those of boundary={self._boundary} are asked for. Open the model without "
+                "the option boundary: values with and without it are then given side by side"
+            )
+        size, stride = room(reading, self._limit, int(self._bos is not None), self._spec)
+        if reading.distribution or reading.boundary:
+            # Not kept: making one costs nothing, and shares the model, its ways and its output layer.
+            starts = self._word_starts("yes") if reading.boundary else None
+            engine = Engine(
+                engine.model, engine.ways, nodes=engine.nodes, word_starts=starts, distribution=reading.distribution
+            )
+        return Asking(engine, reading, size, stride, cuts and not reading.boundary)
+
+    def _word_starts(self, boundary: str) -> WordStarts:
+        published, marked = boundary == "published", self._bos is not None
+        return word_starts(self._tokenise.hf, self._spec, published=published, marked=marked)
+
+    def _score(self, requests: Sequence[Request], asking: Asking) -> list[Scored]:
         # Sorted texts share beginnings with their neighbours; a duplicate costs nothing in a tree.
         order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
         answers: list[Scored] = []
         under_way: list[tuple[Prepared, list[Asked]]] = []
-        for prepared in self._prepare([requests[place] for place in order]):
-            under_way.append((prepared, [self._engine.ask(batch) for batch in prepared.batches]))
+        for prepared in self._prepare([requests[place] for place in order], asking):
+            under_way.append((prepared, [asking.engine.ask(batch) for batch in prepared.batches]))
             if len(under_way) > 1:
-                answers += self._assemble(*under_way.pop(0))
+                answers += self._assemble(*under_way.pop(0), asking)
         for prepared, asked in under_way:
-            answers += self._assemble(prepared, asked)
+            answers += self._assemble(prepared, asked, asking)
         in_order: dict[int, Scored] = dict(zip(order, answers, strict=True))
         return [in_order[place] for place in range(len(requests))]
 
-    def _prepare(self, requests: list[Request]) -> Iterator[Prepared]:
+    def _prepare(self, requests: list[Request], asking: Asking) -> Iterator[Prepared]:
         """The requests, piece by piece, tokenised and planned: while a GPU works on the piece before.
 
         No thread is needed for that: asking a GPU returns at once, and a thread would only take turns with
         the one that feeds it.
         """
         source = iter(requests)
-        size = PIECE.get(self._engine.device.type, PIECE["cpu"])
+        size = PIECE.get(asking.engine.device.type, PIECE["cpu"])
         while piece := list(islice(source, size)):
-            tokens = self._tokenise(piece, cut=self._cuts)
-            sequences = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
+            tokens = self._tokenise(piece, cut=asking.cuts)
+            boundary = asking.reading is not None and asking.reading.boundary
+            # Whether a word is over is seen from the token behind it.
+            found = passages(tokens.ids, asking.size, asking.stride, partial(to_the_left, beyond=int(boundary)))
+            plain = tokens.ids if found is None else found.tokens
+            where = np.arange(len(plain.flat)) if found is None else found.where
+            sequences = plain if self._bos is None else plain.led_by(self._bos)
+            where = where if self._bos is None else np.insert(where, plain.starts, -1)
             self._refuse_long(piece, sequences)
-            yield Prepared(piece, tokens, sequences, self._engine.plan(sequences))
+            batches = asking.engine.plan(sequences)
+            if found is not None and not boundary:
+                batches = [_only(batch, where) for batch in batches]
+            yield Prepared(piece, tokens, sequences, where, batches)
 
     def _refuse_long(self, piece: list[Request], sequences: Ragged) -> None:
         if self._limit is None or not len(sequences) or sequences.lengths.max() <= self._limit:
@@ -121,22 +182,42 @@ class CausalModel:
             f"{self._limit:,}: {piece[longest].text[:60]!r}…"
         )
 
-    def _assemble(self, prepared: Prepared, asked: list[Asked]) -> Iterator[Scored]:
-        tokens, sequences = prepared.tokens, prepared.sequences
-        values = self._engine.collect(asked, len(sequences.flat))
-        if self._bos is not None:
-            values = np.delete(values, sequences.starts)
-        logprobs: list[float | None] = values.tolist()
-        if self._bos is None:  # nothing comes before the first token: it has no probability
-            for place in tokens.ids.starts[tokens.ids.lengths > 0].tolist():
-                logprobs[place] = None
+    def _assemble(self, prepared: Prepared, asked: list[Asked], asking: Asking) -> Iterator[Scored]:
+        tokens, count = prepared.tokens, len(prepared.sequences.flat)
+        engine, reading = asking.engine, asking.reading or Reading()
+        inside = prepared.where >= 0
+
+        def column(values: Floats | Ints) -> tuple[Any, ...]:
+            """The values of the tokens; None for the first of a text where nothing comes before it."""
+            placed = np.empty(len(tokens.ids.flat), dtype=values.dtype)
+            placed[prepared.where[inside]] = values[inside]
+            listed: list[Any] = placed.tolist()
+            if self._bos is None:
+                for place in tokens.ids.starts[tokens.ids.lengths > 0].tolist():
+                    listed[place] = None
+            return tuple(listed)
+
+        columns: dict[str, tuple[Any, ...]] = {
+            "logprobs": column(engine.collect(asked, count, closed=not reading.boundary))
+        }
+        if reading.boundary:
+            columns["closed"] = column(engine.collect(asked, count))
+        if reading.distribution:
+            entropies, ranks = engine.collect_distributions(asked, count)
+            columns |= {"entropies": column(entropies), "ranks": column(ranks)}
         # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
-        starts, ends, values_or_none = tuple(tokens.starts.tolist()), tuple(tokens.ends.tolist()), tuple(logprobs)
+        columns |= {"starts": tuple(tokens.starts.tolist()), "ends": tuple(tokens.ends.tolist())}
         first = 0
         for place, (request, size) in enumerate(zip(prepared.requests, tokens.ids.lengths.tolist(), strict=True)):
-            here = slice(first, first + size)
-            yield Scored(request.text, starts[here], ends[here], values_or_none[here], tokens.pieces.get(place))
+            here = {name: values[first : first + size] for name, values in columns.items()}
+            yield Scored(request.text, pieces=tokens.pieces.get(place), **here)
             first += size
+
+
+def _only(batch: Batch, where: Ints) -> Batch:
+    """A batch without its questions about tokens that are read but not asked."""
+    asked = where[batch.where] >= 0
+    return replace(batch, parents=batch.parents[asked], targets=batch.targets[asked], where=batch.where[asked])
 
 
 def identify(spec: ModelSpec) -> Identity | None:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 WIDTH = 128
 """Places in a row. Longer sequences are asked the plain way: the trial at load is good for this width."""
+Columns: TypeAlias = tuple[Any, Any, Any, Any, Any]
+"""The answers to a batch as tensors: what `Asked` has, in its order."""
 LOGITS = 1 << 23
 """On a CPU, logits that a model computes at a time: more are returned to the system after every batch."""
 
@@ -39,6 +41,10 @@ class Asked:
     """For each question, the log-probability that a word opens at its node; None if not wanted."""
     leaf_openings: Any
     """The same for the last node of each sequence."""
+    entropies: Any
+    """For each question, the entropy in nats of the distribution at its node; None if not wanted."""
+    ranks: Any
+    """For each question, the rank of its target there; None if not wanted."""
     done: Any
     """The moment at which the values are here; None if they are already."""
 
@@ -58,10 +64,20 @@ class Ways:
 
 
 class Engine:
-    """A model and the ways to ask it; `nodes` shrinks when memory runs out."""
+    """A model and the ways to ask it; `nodes` shrinks when memory runs out.
+
+    With `word_starts` it also counts the end of each word with that word, with `distribution` it tells entropies and
+    ranks; engines that differ in these may share a model and its ways.
+    """
 
     def __init__(
-        self, model: Any, ways: Ways, *, nodes: int | None = None, word_starts: WordStarts | None = None
+        self,
+        model: Any,
+        ways: Ways,
+        *,
+        nodes: int | None = None,
+        word_starts: WordStarts | None = None,
+        distribution: bool = False,
     ) -> None:
         self.model = model
         self.ways = ways
@@ -70,6 +86,7 @@ class Engine:
         self.nodes = nodes or _affordable(self.device, vocabulary, whole=ways.head is None)
         self.chunk = _chunk(model)
         self._output = ways.head or Whole(self.device, vocabulary)
+        self._distribution = distribution
         self._takes_cache = _takes(model, "use_cache")
         nothing = np.empty(0, dtype=np.int64)
         self._later = None if word_starts is None else word_starts.later
@@ -95,22 +112,27 @@ class Engine:
 
         with torch.inference_mode():
             columns = _joined(self._rows(batch))
-        values, openings, leaves = (None if column is None else self._fetch(column) for column in columns)
+        values, openings, leaves, entropies, ranks = (
+            None if column is None else self._fetch(column) for column in columns
+        )
         if self.device.type != "cuda":
-            return Asked(batch, values, openings, leaves, None)
+            return Asked(batch, values, openings, leaves, entropies, ranks, None)
         # Queued right behind the batch: to wait for it later is to wait for nothing that was queued since.
         done = torch.cuda.Event()
         done.record()
-        return Asked(batch, values, openings, leaves, done)
+        return Asked(batch, values, openings, leaves, entropies, ranks, done)
 
-    def collect(self, asked: Iterable[Asked], size: int) -> Floats:
-        """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not asked."""
+    def collect(self, asked: Iterable[Asked], size: int, *, closed: bool = True) -> Floats:
+        """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not asked.
+
+        With word starts, the end of each word is counted with that word, unless `closed` says otherwise.
+        """
         answers = np.full(size, np.nan)
         for under_way in asked:
             if under_way.done is not None:
                 under_way.done.synchronize()
             values = under_way.values.double().numpy()
-            if under_way.openings is not None:
+            if closed and under_way.openings is not None:
                 openings, leaves = under_way.openings.double().numpy(), under_way.leaf_openings.double().numpy()
                 assert self._opens is not None
                 begins, starts = self._opens[under_way.batch.targets], self._text_starts(under_way.batch)
@@ -123,13 +145,23 @@ class Engine:
             answers[under_way.batch.where] = values
         return answers
 
+    def collect_distributions(self, asked: Iterable[Asked], size: int) -> tuple[Floats, Ints]:
+        """The entropies in nats and the ranks of the tokens; NaN and 0 for those not asked."""
+        entropies, ranks = np.full(size, np.nan), np.zeros(size, dtype=np.int64)
+        for under_way in asked:
+            if under_way.done is not None:
+                under_way.done.synchronize()
+            entropies[under_way.batch.where] = under_way.entropies.numpy()
+            ranks[under_way.batch.where] = under_way.ranks.numpy()
+        return entropies, ranks
+
     def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
         """For each sequence, the log-probabilities of its tokens but the first: plan, ask and collect in one."""
         ragged = Ragged.of(sequences)
         answers = self.collect([self.ask(batch) for batch in self.plan(ragged)], len(ragged.flat))
         return [answers[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
 
-    def _rows(self, batch: Batch) -> list[tuple[Any, Any, Any]]:
+    def _rows(self, batch: Batch) -> list[Columns]:
         """The answers of all rows; when memory runs out, of fewer at a time."""
 
         def shrink(low: int, high: int) -> str:
@@ -141,7 +173,7 @@ class Engine:
 
         return halving(partial(self._compute, batch), 0, len(batch.tokens), shrink=shrink, single=single)
 
-    def _compute(self, batch: Batch, low: int, high: int) -> tuple[Any, Any, Any]:
+    def _compute(self, batch: Batch, low: int, high: int) -> Columns:
         """The answers of some rows; each place that is asked goes through the output layer once."""
         here = _rows_between(batch.parents, batch, low, high)
         parents = batch.parents[here]
@@ -155,16 +187,19 @@ class Engine:
             groups = [Group(self._later, np.arange(len(places)))]
             groups += [Group(self._first, roots)] if len(self._first) else []
         order = np.argsort(asked, kind="stable")
-        questions = Questions(places - low * batch.width, asked[order], batch.targets[here][order], groups)
+        questions = Questions(
+            places - low * batch.width, asked[order], batch.targets[here][order], groups, self._distribution
+        )
         states = self._states(batch, low, high).flatten(0, 1)
-        values, joint = answer(self._output, states, questions, self._send)
-        values = values[self._send(np.argsort(order))]
+        found, back = answer(self._output, states, questions, self._send), self._send(np.argsort(order))
+        values, joint = found.values[back], found.joint
+        entropies, ranks = (found.entropies[back], found.ranks[back]) if self._distribution else (None, None)
         if self._later is None:
-            return values, None, None
+            return values, None, None, entropies, ranks
         openings = joint[0][self._send(asked)]
         if len(joint) > 1:
             openings[self._send(starts)] = joint[1][self._send(root)]
-        return values, openings, joint[0][self._send(last)]
+        return values, openings, joint[0][self._send(last)], entropies, ranks
 
     def _states(self, batch: Batch, low: int, high: int) -> Any:
         """What the output reads, for all places of some rows: hidden states, or the model's own logits."""
@@ -222,12 +257,14 @@ class Engine:
         return text_starts(batch) & ~self._opens[batch.targets]
 
 
-def _joined(parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+def _joined(parts: Sequence[Columns]) -> Columns:
     """The same columns of all parts, one after the other."""
     import torch
 
-    values, openings, leaves = (None if c[0] is None else torch.cat(c) for c in zip(*parts, strict=True))
-    return values, openings, leaves
+    values, openings, leaves, entropies, ranks = (
+        None if column[0] is None else torch.cat(column) for column in zip(*parts, strict=True)
+    )
+    return values, openings, leaves, entropies, ranks
 
 
 def _rows_between(places: Ints, batch: Batch, low: int, high: int) -> slice:

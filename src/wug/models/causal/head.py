@@ -87,6 +87,19 @@ class Head:
                 torch.addmm(self._bias[low : low + self._words], states, weight, out=logits)
             yield low, self._adjustment.apply_(logits[:, : self._size - low]).float()
 
+    def single(self, states: Any, words: Any) -> tuple[Any, Any]:
+        """A product of its own for each, summed in float32 as the blocks are, and rounded as they are."""
+        import torch
+
+        products = states.float() * self._weight[words].float()
+        logits = products.sum(dim=1)
+        if self._bias is not None:
+            logits += self._bias[words].float()
+        # In half precision what sums leave apart is rounded to the same number.
+        rounding = products.abs_().sum(dim=1).mul_(torch.finfo(states.dtype).eps * abs(self._adjustment.scale))
+        logits = self._adjustment.apply_(logits.to(states.dtype)).float()
+        return logits, rounding if states.dtype == torch.float32 else torch.zeros_like(rounding)
+
     def _reused(self, shape: tuple[int, int]) -> Any:
         """Memory for a block: in each thread the same again, unless it is too small."""
         size = shape[0] * shape[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,8 +18,22 @@ from wug.models._ragged import Ints
 WHOLE = {"cpu": 1 << 22, "cuda": 1 << 30}
 """Logits normalised at a time where the model has computed those of all places."""
 
-Answers: TypeAlias = tuple[Any, list[Any]]
-"""The log-probability of each question's target, and of each group at its places."""
+NOTHING = -200.0
+"""What lies so far below the highest logit has no probability in float32, and adds nothing to an entropy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What was found out about questions, as tensors."""
+
+    values: Any
+    """For each question, the log-probability of its target."""
+    joint: list[Any]
+    """For each group, its log-probability at its places."""
+    entropies: Any = None
+    """For each question, the entropy in nats of the distribution that it is put to; None if not wanted."""
+    ranks: Any = None
+    """For each question, the rank of its target there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,8 @@ class Questions:
     targets: Ints
     """The word whose log-probability is wanted there."""
     groups: Sequence[Group] = ()
+    distribution: bool = False
+    """Whether entropies and ranks are wanted."""
 
 
 class Output(Protocol):
@@ -58,6 +74,10 @@ class Output(Protocol):
 
     def blocks(self, states: Any) -> Iterator[tuple[int, Any]]:
         """The logits in float32, each block with its first word: to be overwritten, and gone with the next."""
+        ...
+
+    def single(self, states: Any, words: Any) -> tuple[Any, Any]:
+        """The logit in float32 of one word for each state, and how far rounding may leave it from that of its block."""
         ...
 
 
@@ -79,6 +99,11 @@ class Whole:
         """The states are the logits: one block."""
         yield 0, states.float()
 
+    def single(self, states: Any, words: Any) -> tuple[Any, Any]:
+        """As the model computed it."""
+        logits = states.gather(1, words[:, None])[:, 0].float()
+        return logits, logits.new_zeros(())
+
 
 def answer(output: Output, states: Any, questions: Questions, send: Callable[[Ints], Any]) -> Answers:
     """The log-probability of each question's target, and of each group at its places.
@@ -91,21 +116,26 @@ def answer(output: Output, states: Any, questions: Questions, send: Callable[[In
 
     def read(low: int) -> Answers:
         part = _part(questions, low, low + step)
-        return _read(output.blocks(states[send(part.places)]), part, send)
+        return _read(output, states[send(part.places)], part, send)
 
     parts = output.each(read, range(0, max(1, len(questions.places)), step))
-    joint = [torch.cat([found[1][group] for found in parts]) for group in range(len(questions.groups))]
-    return torch.cat([values for values, _ in parts]), joint
+    return Answers(
+        torch.cat([found.values for found in parts]),
+        [torch.cat([found.joint[group] for found in parts]) for group in range(len(questions.groups))],
+        torch.cat([found.entropies for found in parts]) if questions.distribution else None,
+        torch.cat([found.ranks for found in parts]) if questions.distribution else None,
+    )
 
 
 def _part(questions: Questions, low: int, high: int) -> Questions:
     """The questions to the places `low:high`, counted from there."""
     here = _between(questions.parents, low, high)
     groups = [Group(g.words, g.places[_between(g.places, low, high)] - low) for g in questions.groups]
-    return Questions(questions.places[low:high], questions.parents[here] - low, questions.targets[here], groups)
+    places, parents, targets = questions.places[low:high], questions.parents[here] - low, questions.targets[here]
+    return Questions(places, parents, targets, groups, questions.distribution)
 
 
-def _read(blocks: Iterator[tuple[int, Any]], questions: Questions, send: Callable[[Ints], Any]) -> Answers:
+def _read(output: Output, states: Any, questions: Questions, send: Callable[[Ints], Any]) -> Answers:
     """The answers to questions about the places of one series of blocks."""
     import torch
 
@@ -114,7 +144,8 @@ def _read(blocks: Iterator[tuple[int, Any]], questions: Questions, send: Callabl
     found: list[Any] = []
     totals: list[Any] = []
     joint: list[list[Any]] = [[] for _ in questions.groups]
-    for low, logits in blocks:
+    spread = _Spread(output, states, questions, send) if questions.distribution else None
+    for low, logits in output.blocks(states):
         high = low + logits.shape[1]
         here = _between(targets, low, high)
         rows, columns = send(np.stack([parents[here], targets[here] - low]))
@@ -123,16 +154,71 @@ def _read(blocks: Iterator[tuple[int, Any]], questions: Questions, send: Callabl
             words = group.words[_between(group.words, low, high)] - low
             if len(words):
                 parts.append(_log_sum(logits[send(group.places)[:, None], send(words)]))
-        totals.append(_log_sum(logits))
+        totals.append(_log_sum(logits) if spread is None else spread.add(logits))
     total = torch.logsumexp(torch.stack(totals), dim=0)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     back, all_parents = send(np.stack([back, questions.parents]))
-    values = torch.cat(found)[back] - total[all_parents]
-    return values, [
-        torch.logsumexp(torch.stack(parts), dim=0) - total[send(group.places)]
-        for group, parts in zip(questions.groups, joint, strict=True)
-    ]
+    return Answers(
+        torch.cat(found)[back] - total[all_parents],
+        [
+            torch.logsumexp(torch.stack(parts), dim=0) - total[send(group.places)]
+            for group, parts in zip(questions.groups, joint, strict=True)
+        ],
+        None if spread is None else spread.entropies()[all_parents],
+        None if spread is None else spread.ranks(torch.cat(found)[back]),
+    )
+
+
+class _Spread:
+    """Entropies and ranks of distributions that come block by block; no block is looked at twice.
+
+    An entropy is log Z minus the mean logit, so that sums of p and p times logit are enough. A rank is told by the
+    logits above that of the target, which is computed beforehand by itself: the block that has it may be the last. What
+    is above it by less than rounding is no other than equal.
+    """
+
+    def __init__(self, output: Output, states: Any, questions: Questions, send: Callable[[Ints], Any]) -> None:
+        parents, targets = send(np.stack([questions.parents, questions.targets]))
+        # As a rule each place is asked once: then its row needs no copy.
+        self._parents = None if len(questions.parents) == states.shape[0] else parents
+        logits, rounding = output.single(states[parents], targets)
+        self._bounds = logits + rounding
+        self._above = send(np.zeros(len(questions.targets), dtype=np.int64))
+        self._highest: list[Any] = []
+        self._sums: list[Any] = []
+        self._means: list[Any] = []
+
+    def add(self, logits: Any) -> Any:
+        """Take a block in, which is overwritten; the logarithm of the sum of its exponentials comes back."""
+        import torch
+
+        rows = logits if self._parents is None else logits[self._parents]
+        self._above += (rows > self._bounds[:, None]).sum(dim=1)
+        highest = logits.amax(dim=1, keepdim=True).clamp_(min=torch.finfo(logits.dtype).min)
+        logits.sub_(highest).clamp_(min=NOTHING)
+        powers = logits.exp()
+        sums = powers.sum(dim=1)
+        self._highest.append(highest[:, 0])
+        self._sums.append(sums)
+        self._means.append(torch.linalg.vecdot(powers, logits))
+        return sums.log() + highest[:, 0]
+
+    def ranks(self, targets: Any) -> Any:
+        """For each question, the rank of its target; `targets` has their logits as the blocks have them."""
+        return self._above - (targets > self._bounds).long() + 1  # no word is above itself
+
+    def entropies(self) -> Any:
+        """For each place, the entropy in nats."""
+        import torch
+
+        highest = torch.stack(self._highest).double()
+        apart = highest - highest.amax(dim=0)
+        scale = apart.exp()
+        sums, means = torch.stack(self._sums).double(), torch.stack(self._means).double()
+        total = (scale * sums).sum(dim=0)
+        mean = (scale * (means + sums * apart)).sum(dim=0) / total
+        return (total.log() - mean).clamp_(min=0)
 
 
 def _log_sum(logits: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wug.models._ragged import Ints, Ragged, flatten
-from wug.models._tokens import Tokenised
+from wug.models._tokens import Tokenised, splits_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def word_ends(backend: Any, texts: Sequence[str], tokens: Tokenised) -> Ints:
     A word is what the tokenizer's pre-tokenizer takes for one: for BERT a run of letters or one mark of
     punctuation, for RoBERTa a match of GPT-2's pattern. Where it splits nothing, words are parted by white space.
     """
-    if _splits(backend):
+    if splits_words(backend):
         encoded = backend.encode_batch(list(texts), add_special_tokens=False)
         numbers = ([-1 if w is None else w for w in encoding.word_ids] for encoding in encoded)
         words = flatten(numbers, len(tokens.ids.flat))
@@ -55,12 +55,6 @@ def word_ends(backend: Any, texts: Sequence[str], tokens: Tokenised) -> Ints:
     ends = np.append(np.flatnonzero(opens)[1:], len(words))[np.cumsum(opens) - 1]
     found: Ints = ends - np.repeat(tokens.ids.starts, tokens.ids.lengths)
     return found
-
-
-def _splits(backend: Any) -> bool:
-    """Whether the tokenizer tells words apart."""
-    words = backend.encode("a b c", add_special_tokens=False).word_ids
-    return len(set(words)) == len({"a", "b", "c"})
 
 
 def _by_white_space(texts: Sequence[str], tokens: Tokenised) -> Ints:
