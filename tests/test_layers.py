@@ -27,6 +27,7 @@ ALLOWED = {
     "train": CORE | {"models", "train"},
     "show": CORE | {"show"},
     "runs": CORE | {"data", "families", "models", "train", "runs", ""},
+    "texts": CORE | {"families", "models", "runs", "texts"},
     "web": CORE | {"runs", "show", "web", "families"},
 }
 HEAVY = {

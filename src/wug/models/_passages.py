@@ -32,9 +32,9 @@ class Passages:
 
 
 def room(reading: Reading, limit: int | None, marks: int, model: object) -> tuple[int | None, int]:
-    """Tokens of a text that a passage holds beside the model's own marks (None: any number), and by how many it goes on.
+    """Tokens of a text that a passage holds beside the model's own marks, and by how many passages go on.
 
-    Half of the room, where nothing else is said, is what a token has before it at least.
+    None: any number. Half of the room, where nothing else is said, is what a token has before it at least.
     """
     if reading.window is not None and limit is not None and reading.window > limit:
         raise ModelError(

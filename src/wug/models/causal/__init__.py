@@ -77,7 +77,7 @@ class Asking:
 class CausalModel:
     """A causal language model that scores texts."""
 
-    __slots__ = ("_boundary", "_bos", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
+    __slots__ = ("_bos", "_boundary", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
         options = spec.read(OPTIONS)

@@ -1,0 +1,184 @@
+"""`wug surprisal`: the surprisal of every word of some texts."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+
+if TYPE_CHECKING:
+    from wug.tables import Table
+    from wug.texts import Text
+
+FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet")
+WIDEST = 40
+"""Columns of a terminal that a text takes at most."""
+
+
+@click.command("surprisal")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--model", envvar="WUG_MODEL", default="wug-causal", show_default=True, help="Such as causal:gpt2.")
+@click.option(
+    "-M",
+    "model_options",
+    multiple=True,
+    callback=common.pairs,
+    metavar="KEY=VALUE",
+    help="An option of the model; see `wug list models`.",
+)
+@common.choice("--unit", "word", "token", "sentence", help="What has a row.")
+@common.choice(
+    "--words",
+    "space",
+    "tokenizer",
+    "given",
+    help="What parts words: white space, the tokenizer's own rule, or the file (words one a line, or CoNLL-U).",
+)
+@click.option("--column", help="FILE is a table, and this column of it has the texts; the other columns are kept.")
+@common.choice("--text", "line", "paragraph", "file", help="What is one text: nothing before it counts as context.")
+@common.choice(
+    "--context", "text", "sentence", help="What counts as context of a word: its text, or its sentence only."
+)
+@click.option("--boundary", is_flag=True, help="Also count the end of each word with that word: surprisal_boundary.")
+@click.option("--entropy/--no-entropy", default=True, show_default=True, help="Entropy and rank, too.")
+@click.option("--window", type=common.POSITIVE, help="Tokens read at a time.  [default: the model's context]")
+@click.option("--stride", type=common.POSITIVE, help="Tokens by which windows go on.  [default: half a window]")
+@click.option("-o", "--output", type=common.FILE, help="A file.  [default: stdout]")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="[default: as the file's name ends; on stdout, a table]"
+)
+@click.option(
+    "--cache",
+    type=common.FILE,
+    envvar="WUG_CACHE",
+    help="The file of answers.  [default: in the user's cache folder]",
+)
+@click.option("--no-cache", is_flag=True, help="Ask everything anew and keep no answers.")
+def command(
+    files: tuple[str, ...],
+    model: str,
+    model_options: dict[str, str],
+    column: str | None,
+    text: Any,
+    output: Path | None,
+    form: str | None,
+    cache: Path | None,
+    no_cache: bool,
+    **manner: Any,
+) -> None:
+    """Print the surprisal of every word of texts, in bits, with entropy and rank.
+
+    FILE is a file of texts, one a line; a table (--column); words one a line, or CoNLL-U (--words given); or - for
+    stdin. A text past the model's context is read in windows.
+
+    \b
+    wug surprisal story.txt --model causal:gpt2 --text file -o words.csv
+    echo "The keys to the cabinet are here." | wug surprisal - --model causal:gpt2
+    wug surprisal items.csv --column sentence --boundary -o words.parquet
+    wug surprisal corpus.conllu --words given --model causal:gpt2 --format tsv
+    """
+    from wug.errors import InputError
+    from wug.runs.cache import Cache
+    from wug.runs.opening import open_model
+    from wug.tables import FORMATS as WRITTEN
+    from wug.texts import surprisal
+
+    form = form or ("table" if output is None else output.suffix.lower().removeprefix("."))
+    if form == "parquet" and output is None:
+        raise InputError("Parquet is no text: name a file with -o")
+    if output is not None and form not in WRITTEN:
+        raise InputError(
+            f"no format is known for it. Add --format {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}", file=output
+        )
+    texts = _read(files, column, given=manner["words"] == "given", part=text)
+    answers = None if no_cache else Cache(cache or common.default_cache())
+    common.say(f"loading {model}")
+    try:
+        with common.progress(f"reading {len(texts):,} texts") as tell:
+            table = surprisal(texts, open_model(model, model_options), cache=answers, progress=tell, **manner)
+    finally:
+        if answers is not None:
+            answers.close()
+    _deliver(table, form, output)
+    if len(texts) > 1 and text == "line" and column is None:
+        common.say(
+            f"{len(texts):,} texts, a line each, none with another as its context (--text paragraph, --text file)"
+        )
+
+
+def _read(files: Sequence[str], column: str | None, *, given: bool, part: Any) -> list[Text]:
+    """The texts of all files, with the name of its file beside each where there are several."""
+    from wug.files import user_path
+    from wug.texts import read_texts
+
+    found: list[Text] = []
+    for name in files:
+        with _stdin() if name == "-" else _at(user_path(name)) as path:
+            texts = read_texts(path, column=column, given=given, part=part)
+        several = {"file": name} if len(files) > 1 else {}
+        found += [replace(text, columns={**several, **text.columns}) for text in texts] if several else texts
+    return found
+
+
+@contextmanager
+def _at(path: Path) -> Iterator[Path]:
+    yield path
+
+
+@contextmanager
+def _stdin() -> Iterator[Path]:
+    """What comes in, as a file for as long as it is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stdin"
+        path.write_bytes(sys.stdin.buffer.read())
+        yield path
+
+
+def _deliver(table: Table, form: str, output: Path | None) -> None:
+    if output is not None:
+        if form == "table":
+            common.deliver_text(_aligned(table), output)
+            return
+        table.write(output, form)
+        common.say(f"wrote {len(table):,} rows to {output}")
+    elif form == "table":
+        printing.echo(_aligned(table))
+    else:
+        printing.emit(table.text(form), end="")
+
+
+def _aligned(table: Table) -> str:
+    """The table for a person: columns of one width, numbers to the right."""
+    from rich.cells import cell_len, set_cell_size
+
+    from wug.show.markup import visible
+
+    columns = []
+    for name in table.names:
+        values = [_shown(value) for value in table[name]]
+        cells = [visible(value).replace("\n", "\\n") for value in (name, *values)]
+        wide = min(WIDEST, max(map(cell_len, cells)))
+        numbers = not any(isinstance(value, str) for value in table[name])
+        cells = [cell if cell_len(cell) <= wide else set_cell_size(cell, wide - 1) + "…" for cell in cells]
+        columns.append(
+            [
+                " " * (wide - cell_len(cell)) + cell if numbers else cell + " " * (wide - cell_len(cell))
+                for cell in cells
+            ]
+        )
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,158 @@
+"""Files of texts: plain ones, columns of tables, and words one by one (CoNLL-U, a token a line)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from wug.errors import InputError, SuiteError, UnknownName
+from wug.families.pairs.formats.tables import read_table
+from wug.files import read_lines, read_text
+from wug.texts.text import Span, Text, joined
+
+Part: TypeAlias = Literal["line", "paragraph", "file"]
+"""What is one text of a plain file: a line, what stands between blank lines, or all of it."""
+PARTS: tuple[Part, ...] = ("line", "paragraph", "file")
+TABLES = (".csv", ".tsv", ".tab", ".jsonl")
+FIELDS = 10
+"""Of a line of CoNLL-U."""
+
+_NUMBER = re.compile(r"\d+(-\d+|\.\d+)?")
+
+
+def read_texts(path: Path, *, column: str | None = None, given: bool = False, part: Part = "line") -> list[Text]:
+    """The texts of a file.
+
+    With `column` it is a table, whose other columns are kept. With `given`, or where its name ends in .conllu, its
+    words stand there one by one, and a sentence takes the place of a line.
+    """
+    name = path.name.removesuffix(".gz").removesuffix(".xz").lower()
+    if column is not None:
+        found = _of_table(path, column)
+    elif given or name.endswith((".conllu", ".conll")):
+        found = _of_words(path, part)
+    elif name.endswith(TABLES):
+        header = ", ".join(read_table(path).header)
+        raise InputError(f"a table: name the column that has the texts with --column. There is: {header}", file=path)
+    else:
+        found = _of_plain(path, part)
+    if not found:
+        raise InputError("has no text in it", file=path)
+    return found
+
+
+def _of_plain(path: Path, part: Part) -> list[Text]:
+    if part == "line":
+        return [Text(line.strip()) for line in read_lines(path) if line.strip()]
+    text = read_text(path).replace("\r\n", "\n")
+    if part == "file":
+        return [Text(text.strip())] if text.strip() else []
+    return [Text(paragraph.strip()) for paragraph in re.split(r"\n[^\S\n]*\n", text) if paragraph.strip()]
+
+
+def _of_table(path: Path, column: str) -> list[Text]:
+    table = read_table(path)
+    if table.problems:
+        raise SuiteError(table.problems, file=path)
+    if column not in table.header:
+        raise InputError(str(UnknownName("column", column, table.header)), file=path, place="header")
+    texts = []
+    for record in table.records:
+        text = record.fields.get(column)
+        if not isinstance(text, str):
+            raise InputError(f"{column} is {text!r}, not text", file=path, place=record.place)
+        others = {name: record.fields.get(name) for name in table.header if name != column}
+        texts.append(Text(text.strip(), columns=others))
+    return texts
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """Words one by one, and behind which of them a space is written."""
+
+    words: list[str] = field(default_factory=list)
+    spaced: list[bool] = field(default_factory=list)
+    opens: bool = False
+    """Whether a document, or a paragraph where those are wanted, begins with it."""
+    name: str | None = None
+
+
+def _of_words(path: Path, part: Part) -> list[Text]:
+    """The texts of a file that has its words one by one: a sentence each, or all up to the next document."""
+    lines = read_lines(path)
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    universal = first.count("\t") == FIELDS - 1
+    if part == "paragraph" and not universal:
+        raise InputError("words one a line have no paragraphs: a text is a sentence (line) or the file", file=path)
+    found = list(_universal(path, lines, part) if universal else _plain_words(path, lines))
+    if part == "line":
+        groups = [[sentence] for sentence in found]
+    else:
+        groups = []
+        for sentence in found:
+            if sentence.opens or not groups:
+                groups.append([])
+            groups[-1].append(sentence)
+    return [_text(group, named=part == "line") for group in groups]
+
+
+def _text(group: Sequence[_Sentence], *, named: bool) -> Text:
+    """Sentences as one text."""
+    words = [word for sentence in group for word in sentence.words]
+    told = any(sentence.spaced for sentence in group)
+    spaced = [space for sentence in group for space in sentence.spaced] if told else None
+    text, spans = joined(words, spaced)
+    sentences: list[Span] = []
+    first = 0
+    for sentence in group:
+        last = first + len(sentence.words)
+        sentences.append((spans[first][0], spans[last - 1][1]))
+        first = last
+    columns = {"sent_id": group[0].name} if named and group[0].name is not None else {}
+    return Text(text, spans, tuple(sentences), columns)
+
+
+def _plain_words(path: Path, lines: Sequence[str]) -> Iterator[_Sentence]:
+    """A word a line, sentences parted by blank lines."""
+    sentence = _Sentence()
+    for number, line in enumerate([*lines, ""], 1):
+        word = line.strip()
+        if "\t" in word:
+            raise InputError(f"expected one word, found {word[:60]!r}", file=path, place=f"line {number}")
+        if word:
+            sentence.words.append(word)
+        elif sentence.words:
+            yield sentence
+            sentence = _Sentence()
+
+
+def _universal(path: Path, lines: Sequence[str], part: Part) -> Iterator[_Sentence]:
+    """CoNLL-U: the words as they are written, so that of `3-4 don't` not the two words that it stands for are taken."""
+    marks = ("# newdoc", "# newpar") if part == "paragraph" else ("# newdoc",)
+    sentence, covered = _Sentence(), 0
+    for number, line in enumerate([*lines, ""], 1):
+        if not line.strip():
+            if sentence.words:
+                yield sentence
+            sentence, covered = _Sentence(), 0
+        elif line.startswith("#"):
+            sentence.opens |= line.startswith(marks)
+            key, equals, value = line[1:].partition("=")
+            if equals and key.strip() == "sent_id":
+                sentence.name = value.strip()
+        else:
+            fields = line.split("\t")
+            if len(fields) != FIELDS or not _NUMBER.fullmatch(fields[0]) or not fields[1]:
+                raise InputError(
+                    f"expected the {FIELDS} fields of CoNLL-U with a number and a word first, found {line[:60]!r}",
+                    file=path,
+                    place=f"line {number}",
+                )
+            if "." in fields[0] or ("-" not in fields[0] and int(fields[0]) <= covered):
+                continue  # a word that is not written, or one within what is
+            covered = int(fields[0].partition("-")[2] or covered)
+            sentence.words.append(fields[1])
+            sentence.spaced.append("SpaceAfter=No" not in fields[9].split("|"))

@@ -1,0 +1,257 @@
+"""The surprisal of every word of some texts, in a table."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from wug.errors import InputError, ModelError, UnknownName
+from wug.tables import Kind, Table
+from wug.texts import rows
+from wug.texts.sentences import sentences
+from wug.texts.text import Span, Text, texts_of
+from wug.types import Reading, Request, Scored
+
+if TYPE_CHECKING:
+    from wug.runs.cache import Cache
+    from wug.runs.opening import Opened
+
+Unit: TypeAlias = Literal["word", "token", "sentence", "regions"]
+Words: TypeAlias = Literal["space", "tokenizer", "given"]
+Context: TypeAlias = Literal["text", "sentence"]
+Progress: TypeAlias = Callable[[int, int], None]
+
+UNITS: tuple[Unit, ...] = get_args(Unit)
+WORDS: tuple[Words, ...] = get_args(Words)
+CONTEXTS: tuple[Context, ...] = get_args(Context)
+
+TOGETHER, CHARACTERS = 4096, 1 << 22
+"""Texts, and characters of them, that are asked at a time: what is not in the table yet bounds the memory."""
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(
+        ("text_id", "sentence_id", "word_id", "token_id", "region_id", "start", "end", "rank", "tokens", "words"), int
+    ),
+    **dict.fromkeys(("surprisal", "surprisal_boundary", "entropy"), float),
+    "unknown": bool,
+}
+
+log = logging.getLogger("wug")
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How texts are taken apart and asked."""
+
+    unit: Unit
+    words: Words
+    context: Context
+    reading: Reading
+
+
+def surprisal(
+    texts: str | Iterable[str] | Iterable[Sequence[str]] | Iterable[Text] | Path,
+    model: Any,
+    unit: Unit = "word",
+    *,
+    words: Words = "space",
+    context: Context = "text",
+    boundary: bool = False,
+    entropy: bool = True,
+    window: int | None = None,
+    stride: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """A table of surprisals in bits, a row for each word (or token, sentence, region) of each text.
+
+    `texts` is one text, texts, texts as lists of words or regions, or the path of a file; `model` a model or its name.
+    Words are parted by white space, by the tokenizer's own rule, or `given` as lists of strings. A word's context is
+    the text before it, or only its sentence. With `boundary`, the column `surprisal_boundary` counts the end of a word
+    with that word. Texts past the model's context are read in windows of `window` tokens that go on by `stride`: by
+    default the model's context, and half of it. Without `entropy` the columns `entropy` and `rank` are left out.
+    """
+    _require("unit", unit, UNITS)
+    _require("words", words, WORDS)
+    _require("context", context, CONTEXTS)
+    for name, number in (("window", window), ("stride", stride)):
+        if number is not None and number < 1:
+            raise InputError(f"{name} is {number}: write a number of tokens, 1 or more")
+    manner = Manner(unit, words, context, Reading(entropy, boundary, window, stride))
+    answering = _opened(model)
+    columns = _Columns(manner)
+    told = _Told(answering.id, manner)
+    done = 0
+    for group in _groups(_given(texts, manner), whole=answering.ordered):
+        parted = [
+            _part(text, spans, manner) for text, spans in zip(group, _words(group, answering, manner), strict=True)
+        ]
+        requests = [Request(text.text[a:b], reading=manner.reading) for text, _, _, asked in parted for a, b in asked]
+        answers = iter(_ask(requests, answering, cache, _from(done, progress)))
+        for text, stretches, marked, asked in parted:
+            scored = [(start, next(answers)) for start, _ in asked]
+            told.hear(answer for _, answer in scored)
+            done += 1
+            columns.add(done, text, _rows(text, rows.Scores.of(scored), stretches, marked, manner))
+    told.tell(done)
+    return columns.table()
+
+
+Parted: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span]]
+"""A text with its words or regions, its sentences, and the stretches of it that are asked, each by itself."""
+
+
+def _part(text: Text, words: Sequence[Span], manner: Manner) -> Parted:
+    marked = sentences(text.text) if text.sentences is None else text.sentences
+    return text, words, marked, marked if manner.context == "sentence" else [(0, len(text.text))]
+
+
+def _words(texts: Sequence[Text], model: Opened, manner: Manner) -> list[Sequence[Span]]:
+    """Where the words, or regions, of each text begin and end."""
+    if manner.words == "tokenizer":
+        by_model = getattr(model, "words", None)
+        if by_model is None:
+            raise ModelError(f"{model.id} has no rule that parts words: use words=space, or give them")
+        parted: list[Sequence[Span]] = by_model([text.text for text in texts])
+        return parted
+    return [
+        [found.span() for found in re.finditer(r"\S+", text.text)] if text.words is None else text.words
+        for text in texts
+    ]
+
+
+def _rows(
+    text: Text, scores: rows.Scores, stretches: Sequence[Span], marked: Sequence[Span], manner: Manner
+) -> Iterator[dict[str, Any]]:
+    match manner.unit:
+        case "token":
+            return rows.token_rows(text.text, scores, stretches, marked)
+        case "sentence":
+            return rows.sentence_rows(text.text, scores, stretches, marked)
+    return rows.stretch_rows("region" if manner.unit == "regions" else "word", text.text, scores, stretches, marked)
+
+
+def _given(texts: object, manner: Manner) -> Iterator[Text]:
+    """The texts; of a file, as `read_texts` has them."""
+    if isinstance(texts, Path):
+        from wug.texts.files import read_texts
+
+        texts = read_texts(texts, given=manner.words == "given")
+    for number, text in enumerate(texts_of(texts), 1):
+        if text.words is None and (manner.words == "given" or manner.unit == "regions"):
+            what = "regions" if manner.unit == "regions" else "given words"
+            raise InputError(
+                f"{what} are lists of strings, and this is a string: {text.text[:60]!r}", place=f"text {number}"
+            )
+        yield text
+
+
+def _groups(texts: Iterator[Text], *, whole: bool) -> Iterator[list[Text]]:
+    """Texts that are asked together: all of them where answers depend on each other."""
+    group: list[Text] = []
+    size = 0
+    for text in texts:
+        group.append(text)
+        size += len(text.text)
+        if not whole and (len(group) == TOGETHER or size >= CHARACTERS):
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _opened(model: Any) -> Opened:
+    """The model with what the user said of it; one that cannot score is refused."""
+    from wug.runs.opening import Opened, open_model
+
+    if isinstance(model, str):
+        model = open_model(model)
+    found: Opened = model if isinstance(model, Opened) else Opened(model)
+    if found.can != "scorer":
+        raise ModelError(f"{found.id} can only generate text, and surprisals need a model that scores it")
+    return found
+
+
+def _ask(requests: Sequence[Request], model: Opened, cache: Cache | None, progress: Progress) -> list[Scored]:
+    """The answers, from the cache where it has them; a memory of its own for each group, so that none grows."""
+    from wug.runs.remembered import RememberedScorer
+
+    return RememberedScorer(model.model, cache, progress, model.given).score(requests)
+
+
+def _from(base: int, progress: Progress | None) -> Progress:
+    return lambda done, total: None if progress is None else progress(base + done, base + total)
+
+
+class _Columns:
+    """The table while it grows; what was not asked has no column."""
+
+    def __init__(self, manner: Manner) -> None:
+        reading = manner.reading
+        missing = [] if reading.boundary else ["surprisal_boundary"]
+        self._dropped = {*missing, *([] if reading.distribution else ["entropy", "rank"])}
+        self._columns: dict[str, list[Any]] = {"text_id": []}
+        self._beside: dict[str, list[Any]] = {}
+        """What stood beside the texts in their files."""
+        self._count = 0
+
+    def add(self, number: int, text: Text, some: Iterable[dict[str, Any]]) -> None:
+        """Add the rows of a text."""
+        before = self._count
+        for row in some:
+            for name in self._dropped:
+                row.pop(name, None)
+            if self._count == 0:
+                self._columns |= {name: [] for name in row}
+            self._columns["text_id"].append(number)
+            for name, value in row.items():
+                self._columns[name].append(value)
+            self._count += 1
+        for name in text.columns.keys() - self._beside.keys():
+            self._beside[name] = [None] * before
+        for name, values in self._beside.items():
+            values.extend([text.columns.get(name)] * (self._count - before))
+
+    def table(self) -> Table:
+        """The table; a column that stood beside the texts and has the name of one of ours is `given_NAME`."""
+        beside = {f"given_{name}" if name in self._columns else name: values for name, values in self._beside.items()}
+        return Table({**self._columns, **beside}, {name: KINDS[name] for name in self._columns if name in KINDS})
+
+
+class _Told:
+    """What the reader of the table should know, said once in the log."""
+
+    def __init__(self, model: str, manner: Manner) -> None:
+        self._model, self._reading = model, manner.reading
+        self._notices: Counter[str] = Counter()
+        self._answers = 0
+        self._silent = 0
+
+    def hear(self, answers: Iterable[Scored]) -> None:
+        """Take in what answers say, and what they do not."""
+        for scored in answers:
+            self._answers += 1
+            self._notices.update(scored.notices)
+            if self._reading.boundary and scored.closed is None:
+                raise ModelError(
+                    f"{self._model} does not tell how probable it is that a word ends: ask without boundary"
+                )
+            self._silent += self._reading.distribution and scored.entropies is None
+
+    def tell(self, texts: int) -> None:
+        """Say it."""
+        for notice, count in self._notices.items():
+            log.warning("%s: %s of %s answers %s", self._model, f"{count:,}", f"{self._answers:,}", notice)
+        if self._silent:
+            log.warning("%s tells neither entropy nor rank: these columns are empty", self._model)
+        if texts and self._model.startswith("masked/"):
+            log.warning("%s sees the words on both sides: these are surprisals given the whole text", self._model)
+
+
+def _require(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise UnknownName(name, str(value), known)

@@ -1,0 +1,91 @@
+"""A text, the words that were given for it, and what was known about it beside."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from wug.errors import InputError
+
+Span: TypeAlias = tuple[int, int]
+"""The first character of a stretch, and the one behind its last."""
+
+UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "THAI", "LAO", "KHMER", "MYANMAR", "BOPOMOFO")
+"""How the Unicode names of characters begin that are written without spaces between words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that is read from its beginning to its end; nothing before it counts."""
+
+    text: str
+    words: tuple[Span, ...] | None = None
+    """Where the words, or the regions, that were given begin and end; None where a rule parts them."""
+    sentences: tuple[Span, ...] | None = None
+    """Where the sentences that were given begin and end; None where a rule parts them."""
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """What stood beside the text in its file."""
+
+
+def joined(words: Sequence[str], spaced: Sequence[bool] | None = None) -> tuple[str, tuple[Span, ...]]:
+    """Words as a text, and where each stands in it.
+
+    `spaced` says behind which words a space is written; without it, behind all but those between two characters of
+    scripts that have none (Chinese, Japanese, Thai). An empty word stands where the next one will, without a space.
+    """
+    text = ""
+    spans: list[Span] = []
+    open_space = False
+    for number, word in enumerate(words):
+        if word and text and (open_space if spaced is not None else not _unspaced(text[-1], word[0])):
+            text += " "
+        spans.append((len(text), len(text) + len(word)))
+        text += word
+        if word:
+            open_space = spaced is None or spaced[number]
+    return text, tuple(spans)
+
+
+def texts_of(given: object) -> Iterator[Text]:
+    """The texts that a user gave: one string, strings, or lists of strings that are words or regions."""
+    if isinstance(given, (str, Text)):
+        yield as_text(given, 1)
+        return
+    if isinstance(given, Mapping) or hasattr(given, "columns") or not isinstance(given, Iterable):
+        raise InputError(
+            f"texts are a string, strings, or lists of strings, not {_kind(given)}. Of a table give the column that "
+            "has them, such as table['sentence']"
+        )
+    for number, one in enumerate(given, 1):
+        yield as_text(one, number)
+
+
+def as_text(given: object, number: int) -> Text:
+    """One text that a user gave."""
+    if isinstance(given, Text):
+        return given
+    if isinstance(given, str):
+        return Text(given)
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
+        raise InputError(f"expected text, found {_kind(given)}", place=f"text {number}")
+    words = list(given)
+    for place, word in enumerate(words, 1):
+        if not isinstance(word, str):
+            raise InputError(f"expected text, found {_kind(word)}", place=f"text {number}, word {place}")
+    text, spans = joined([word.strip() for word in words])
+    return Text(text, spans)
+
+
+def _unspaced(before: str, after: str) -> bool:
+    return all(unicodedata.name(character, "").startswith(UNSPACED) for character in (before, after))
+
+
+def _kind(value: object) -> str:
+    name = type(value).__name__
+    return (
+        f"{value!r}"
+        if isinstance(value, (int, float)) or value is None
+        else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    )
