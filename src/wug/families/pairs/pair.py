@@ -37,6 +37,13 @@ class Pair:
     """The one sentence that the file has for both, perhaps with a third word in the place of the target."""
     line: int | None = field(default=None, compare=False)
     """The number of that sentence, from 0, in the text beside the file; None where there is no such text."""
+    context: str = ""
+    """What is read before either sentence: a condition, and no part of the score."""
+
+    @property
+    def lead(self) -> str:
+        """The context as it stands before a sentence."""
+        return f"{self.context} " if self.context else ""
 
 
 @dataclass(frozen=True, slots=True)

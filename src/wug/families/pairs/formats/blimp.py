@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wug.families.pairs.formats.tables import Record, groups_of, read_table, text_of
+from wug.families.pairs.formats.tables import Record, context_of, groups_of, read_table, text_of
 from wug.families.pairs.pair import GroupPool, Pair, Parsed, Target
 from wug.types import Problem
 
@@ -41,7 +41,8 @@ def parse(path: Path, extra: tuple[str, ...] = ()) -> Parsed:
             found["field"] = found["field"].replace("/", "_")
         blind += record.fields.get("one_prefix_method") is False
         target = _target(record, good, bad, problems)
-        pairs.append(Pair(_item(record.fields, number), good.strip(), bad.strip(), pool.of(found), target))
+        item, context = _item(record.fields, number), context_of(record)
+        pairs.append(Pair(item, good.strip(), bad.strip(), pool.of(found), target, context=context))
     return Parsed("blimp", pairs, problems, blind)
 
 

@@ -10,6 +10,7 @@ from wug.families.pairs.formats.tables import (
     GROUPS,
     Record,
     Table,
+    context_of,
     count_of,
     groups_of,
     header_of,
@@ -87,7 +88,7 @@ def parse_words(path: Path, columns: WordColumns = WORDS, labels: Labels = UNNAM
     for number, record in enumerate(table.records, 1):
         pair, third = _word_pair(record, columns, _item(record, labels, number), problems)
         if pair is not None:
-            pairs.append(replace(pair, groups=pool.of(_groups(record, labels))))
+            pairs.append(replace(pair, groups=pool.of(_groups(record, labels)), context=context_of(record)))
         thirds += third
     if thirds:
         many = f"{len(thirds)} rows have" if len(thirds) > 1 else "1 row has"
@@ -107,7 +108,8 @@ def parse_sentences(path: Path, columns: SentenceColumns = SENTENCES, labels: La
         good, bad = text_of(record, columns.good, problems), text_of(record, columns.bad, problems)
         if good is not None and bad is not None:
             groups = pool.of(_groups(record, labels))
-            pairs.append(Pair(_item(record, labels, number), without_eos(good), without_eos(bad), groups))
+            item, context = _item(record, labels, number), context_of(record)
+            pairs.append(Pair(item, without_eos(good), without_eos(bad), groups, context=context))
     return Parsed("sentence", pairs, problems)
 
 
