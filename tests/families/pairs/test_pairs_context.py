@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from wug.errors import InputError
 from wug.families import pairs
 from wug.types import Outcome, Request, Scored
 
@@ -82,3 +83,14 @@ def test_a_target_word_stands_behind_the_context(path: Path) -> None:
     assert first.span is not None
     assert first.text[slice(*first.span)] == "does"
     assert found[0].detail["logprob_good"] == -5.0
+
+
+def test_converting_keeps_the_context_or_says_that_it_would_be_lost(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / ("new.jsonl" if path.suffix == ".tsv" else "new.tsv")
+    pairs.convert(path, target, {})
+    found, _ = outcomes(target)
+    assert [row.detail.get("context") for row in found] == ["Who swims here?", None]
+    with pytest.raises(InputError, match="would lose the context of item 1"):
+        pairs.convert(path, tmp_path / "new.txt", {})
+    assert not (tmp_path / "new.txt").exists()
+    assert "context" not in " ".join(problem.message for problem in pairs.check(path))

@@ -149,7 +149,7 @@ def _header_problems(table: Table, columns: SentenceColumns | WordColumns, label
     standard = columns in (SENTENCES, WORDS)
     always = ("pattern",) if standard and labels.pattern is None else ()
     problems = need(table.header, (*always, *columns.names, *named))
-    idle = [name for name in table.header if name not in {*columns.names, *named, *GROUPS, "item"}]
+    idle = [name for name in table.header if name not in {*columns.names, *named, *GROUPS, "item", "context"}]
     if standard and idle and not problems:
         which = ", ".join(repr(name) for name in idle[:6]) + (", …" if len(idle) > 6 else "")
         message = f"nothing is done with {which}; results are broken down by it with -S groups={idle[0]}"
