@@ -84,7 +84,7 @@ def _of_words(path: Path, part: Part) -> list[Text]:
     """The texts of a file that has its words one by one: a sentence each, or all up to the next document."""
     lines = read_lines(path)
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    universal = first.count("\t") == FIELDS - 1
+    universal = ".conll" in path.name.lower() or first.count("\t") == FIELDS - 1
     if part == "paragraph" and not universal:
         raise InputError("words one a line have no paragraphs: a text is a sentence (line) or the file", file=path)
     found = list(_universal(path, lines, part) if universal else _plain_words(path, lines))

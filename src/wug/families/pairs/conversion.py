@@ -86,6 +86,8 @@ def _must_lose_nothing(
 
 def _lost(before: Pair, after: Pair) -> str | None:
     """What is not the same in two pairs."""
+    if before.context != after.context:
+        return "the context"
     if (before.good, before.bad) != (after.good, after.bad):
         return "the sentences"
     if dict(before.groups) != dict(after.groups):

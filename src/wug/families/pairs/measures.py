@@ -37,12 +37,12 @@ def measure(scored: Scored, span: tuple[int, int] | None, settings: Settings) ->
     missing = sum(value is None for value in logprobs)
     unknown = 0 if scored.pieces is None else sum(piece in UNKNOWN for piece in scored.pieces[where])
     logprob = scored.logprob() if span is None else scored.logprob(*span)
+    text = scored.text if span is None else scored.text[slice(*span)]
     if settings.unigrams is not None:
         # Lau, Clark & Lappin 2017; Kann, Rothe & Filippova 2018: (ln p(S) - ln p_u(S)) / |S|
-        unigram = settings.unigrams.logprob(scored.text)
+        unigram = settings.unigrams.logprob(text if settings.target == "sentence" else scored.text)
         score = (logprob - unigram.logprob) / max(1, unigram.words)
         return Measure(logprob, score, len(logprobs), missing, unknown, unigram.unknown)
-    text = scored.text if span is None else scored.text[slice(*span)]
     length = _length(text, len(logprobs) - missing, settings.normalise)
     return Measure(logprob, logprob / length, len(logprobs), missing, unknown)
 

@@ -39,6 +39,13 @@ class Pair:
     """The number of that sentence, from 0, in the text beside the file; None where there is no such text."""
     human: float | None = None
     """How much better people judge the grammatical sentence, in the unit of the file; None where nobody was asked."""
+    context: str = ""
+    """What is read before either sentence: a condition, and no part of the score."""
+
+    @property
+    def lead(self) -> str:
+        """The context as it stands before a sentence."""
+        return f"{self.context} " if self.context else ""
 
 
 @dataclass(frozen=True, slots=True)

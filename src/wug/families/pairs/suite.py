@@ -100,9 +100,11 @@ class PairsSuite:
         pair = self.pairs[number]
         if not self._asked(pair):
             return ()
-        good, bad = self._spans(pair) if self.settings.mask_target else (None, None)
+        # A masked model would mask a span as a whole: a sentence behind its context is no span.
+        only = self.settings.mask_target and self.settings.target != "sentence"
+        good, bad = self._spans(pair) if only else (None, None)
         turn = self._turn(number) if self.settings.target == "word" else None
-        return Request(pair.good, good, turn), Request(pair.bad, bad, turn)
+        return Request(pair.lead + pair.good, good, turn), Request(pair.lead + pair.bad, bad, turn)
 
     def _turn(self, number: int) -> Turn:
         line = self.pairs[number].line
@@ -112,11 +114,15 @@ class PairsSuite:
         return Turn(number, self.lines[line], self.lines[0 if last is None else last + 1 : line])
 
     def _spans(self, pair: Pair) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+        """What counts of each text; None where all of it does."""
+        lead = len(pair.lead)
         if self.settings.target == "sentence":
-            return None, None
+            # One character more, so that marks behind the text count as they do without a context.
+            whole = (lead, lead + len(pair.good) + 1), (lead, lead + len(pair.bad) + 1)
+            return whole if lead else (None, None)
         match pair.target:
             case Target(start, good_end, bad_end):
-                return (start, good_end), (start, bad_end)
+                return (lead + start, lead + good_end), (lead + start, lead + bad_end)
         return None, None
 
     def _judge(self, pair: Pair, good: Scored, bad: Scored, seen: _Seen) -> Outcome:
@@ -131,6 +137,7 @@ class PairsSuite:
             "bad": pair.bad,
             "logprob_good": ours.logprob,
             "logprob_bad": theirs.logprob,
+            **({"context": pair.context} if pair.context else {}),
         }
         if self.settings.normalise != "none" or self.settings.unigrams is not None:
             detail |= {"score_good": ours.score, "score_bad": theirs.score}

@@ -126,7 +126,8 @@ class CausalModel:
         size, stride = room(reading, self._limit, int(self._bos is not None), self._spec)
         if reading.distribution or reading.boundary:
             # Not kept: making one costs nothing, and shares the model, its ways and its output layer.
-            starts = self._word_starts("yes") if reading.boundary else None
+            boundary = "yes" if reading.boundary else self._boundary
+            starts = None if boundary == "no" else self._word_starts(boundary)
             engine = Engine(
                 engine.model, engine.ways, nodes=engine.nodes, word_starts=starts, distribution=reading.distribution
             )

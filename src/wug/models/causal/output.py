@@ -181,7 +181,7 @@ class _Spread:
     def __init__(self, output: Output, states: Any, questions: Questions, send: Callable[[Ints], Any]) -> None:
         parents, targets = send(np.stack([questions.parents, questions.targets]))
         # As a rule each place is asked once: then its row needs no copy.
-        self._parents = None if len(questions.parents) == states.shape[0] else parents
+        self._parents = None if np.array_equal(questions.parents, np.arange(len(states))) else parents
         logits, rounding = output.single(states[parents], targets)
         self._bounds = logits + rounding
         self._above = send(np.zeros(len(questions.targets), dtype=np.int64))

@@ -16,14 +16,15 @@ from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import folder_of
 from wug.models._options import DEVICE, DTYPE, NODES, TRUST
+from wug.models._passages import Passages, on_both_sides, passages, room
 from wug.models._ragged import Ints, Ragged
 from wug.models._spec import Identity, ModelSpec
-from wug.models._tokens import Tokenised, Tokeniser
+from wug.models._tokens import Tokenised, Tokeniser, word_spans
 from wug.models.masked.cloze import Engine, choose_engine
 from wug.models.masked.masking import Asked, plan
 from wug.models.masked.pieces import Frame, word_ends
 from wug.options import Option
-from wug.types import Request, Scored
+from wug.types import Reading, Request, Scored
 
 ANSWERS = "scores"
 SEES_RIGHT = True
@@ -92,16 +93,37 @@ class MaskedModel:
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order, in natural logarithms; with a span, only the tokens in it."""
+        found: dict[int, Scored] = {}
+        for reading in dict.fromkeys(request.reading for request in requests):
+            places = [place for place, request in enumerate(requests) if request.reading == reading]
+            answers = self._score([requests[place] for place in places], reading)
+            found.update(zip(places, answers, strict=True))
+        return [found[place] for place in range(len(requests))]
+
+    def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """Where the words of each text begin and end, by the tokenizer's own rule."""
+        return word_spans(self._tokenise.hf.backend_tokenizer, texts)
+
+    def _score(self, requests: Sequence[Request], reading: Reading | None) -> Iterator[Scored]:
         tokens = self._tokenise([Request(request.text) for request in requests])
-        sequences = self._frame.around(tokens.ids)
+        parts = None
+        if reading is not None:
+            marks = len(self._frame.before) + len(self._frame.after)
+            parts = passages(tokens.ids, *room(reading, self._limit, marks, self._spec), on_both_sides)
+        sequences = self._frame.around(tokens.ids if parts is None else parts.tokens)
         self._refuse_long(requests, sequences)
         wanted = _wanted(requests, tokens)
         asked, where = self._questions(requests, tokens, wanted)
-        values: list[float | None] = [None] * len(tokens.ids.flat)
-        answers = self._engine.logprobs(plan(sequences, asked, self._mask)).tolist()
-        for place, value in zip(where.tolist(), answers, strict=True):
-            values[place] = value
-        return list(_assemble(requests, tokens, wanted, values))
+        if parts is not None:
+            asked = _within(parts, asked, where, len(self._frame.before))
+        more = reading is not None and reading.distribution
+        engine = self._engine.with_distribution() if more else self._engine
+        found = engine.columns(plan(sequences, asked, self._mask))
+        columns: list[list[Any]] = [[None] * len(tokens.ids.flat) for _ in found]
+        for column, values in zip(columns, found, strict=True):
+            for place, value in zip(where.tolist(), values.tolist(), strict=True):
+                column[place] = value
+        return _assemble(requests, tokens, wanted, columns)
 
     def _questions(
         self, requests: Sequence[Request], tokens: Tokenised, wanted: npt.NDArray[np.bool_]
@@ -186,21 +208,38 @@ def _wanted(requests: Sequence[Request], tokens: Tokenised) -> npt.NDArray[np.bo
     return inside
 
 
+def _within(parts: Passages, asked: Asked, where: Ints, before: int) -> Asked:
+    """Questions to texts as questions to the passages in which their tokens are asked."""
+    passage = np.repeat(np.arange(len(parts.tokens)), parts.tokens.lengths)
+    of_token = np.empty(int(parts.where.max(initial=-1)) + 1, dtype=np.int64)
+    of_token[parts.where[parts.where >= 0]] = passage[parts.where >= 0]
+    here = of_token[where]
+    first, last = parts.firsts[here], parts.tokens.lengths[here] + before
+    return Asked(here, asked.places - first, np.minimum(asked.stops - first, last))
+
+
 def _assemble(
-    requests: Sequence[Request], tokens: Tokenised, wanted: npt.NDArray[np.bool_], values: list[float | None]
+    requests: Sequence[Request],
+    tokens: Tokenised,
+    wanted: npt.NDArray[np.bool_],
+    columns: Sequence[Sequence[float | None]],
 ) -> Iterator[Scored]:
     bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
     starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
+    values, *more = columns
     for number, request in enumerate(requests):
         first, last = bounds[number], bounds[number + 1]
         here = (np.flatnonzero(wanted[first:last]) + first).tolist()
         names = tokens.pieces.get(number)
+        entropies, ranks = (tuple(column[place] for place in here) for column in more) if more else (None, None)
         yield Scored(
             request.text,
             tuple(starts[place] for place in here),
             tuple(ends[place] for place in here),
             tuple(values[place] for place in here),
             None if names is None else tuple(names[place - first] for place in here),
+            entropies=entropies,
+            ranks=None if ranks is None else tuple(None if rank is None else int(rank) for rank in ranks),
         )
 
 

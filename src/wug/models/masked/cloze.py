@@ -37,11 +37,20 @@ class Engine:
 
     `narrow` is a module of the model whose output is cut down to the places that are asked, so that nothing
     after it is computed elsewhere; without it, the model computes everything everywhere. `workers` threads
-    share the batches on a CPU: each core at work on its own never waits for the others.
+    share the batches on a CPU: each core at work on its own never waits for the others. With `distribution` it tells
+    entropies and ranks, too.
     """
 
     def __init__(
-        self, model: Any, *, pad: int, nodes: int, narrow: Any = None, padding: bool = True, workers: int = 1
+        self,
+        model: Any,
+        *,
+        pad: int,
+        nodes: int,
+        narrow: Any = None,
+        padding: bool = True,
+        workers: int = 1,
+        distribution: bool = False,
     ) -> None:
         self.model = model
         self.pad = pad
@@ -49,20 +58,33 @@ class Engine:
         self.narrow = narrow
         self.padding = padding
         self.workers = workers
+        self._distribution = distribution
         self._asked = threading.local()
+
+    def with_distribution(self) -> Engine:
+        """The same, telling entropies and ranks."""
+        return Engine(
+            self.model, pad=self.pad, nodes=self.nodes, narrow=self.narrow, padding=self.padding, workers=self.workers,
+            distribution=True,
+        )  # fmt: skip
 
     def logprobs(self, planned: Plan) -> Floats:
         """The log-probability in nats of each question's token."""
+        found: Floats = self.columns(planned)[0]
+        return found
+
+    def columns(self, planned: Plan) -> Floats:
+        """For each question the log-probability of its token; with `distribution`, below it entropy and rank."""
         cuts = [0] if len(planned.copies) else []
         while cuts and cuts[-1] < len(planned.copies):
             cuts.append(planned.cut(cuts[-1], self.nodes, padding=self.padding))
         ranges = list(pairwise(cuts))
-        answers = np.empty(len(planned.asked))
+        answers = np.empty((3 if self._distribution else 1, len(planned.asked)))
         with self._narrowed():
             alone = len(ranges) < 2 * self.workers
             found = [self._range(planned, r) for r in ranges] if alone else self._shared(planned, ranges)
             for where, values in chain.from_iterable(found):  # a GPU has only now to be waited for
-                answers[where] = values.double().cpu().numpy()
+                answers[:, where] = values.double().cpu().numpy()
         if np.isnan(answers).any():
             raise ModelError(
                 f"{type(self.model).__name__} answers with values that are no numbers. In half precision that "
@@ -119,7 +141,13 @@ class Engine:
             logits = logits[:, 0]
         else:
             raise ValueError(f"logits of shape {tuple(logits.shape)}")
-        return logits[rows, targets].float() - torch.logsumexp(logits.float(), dim=-1)[rows]
+        logits = logits.float()
+        values = logits[rows, targets] - torch.logsumexp(logits, dim=-1)[rows]
+        if not self._distribution:
+            return values
+        entropies = torch.special.entr(torch.softmax(logits, dim=-1)).sum(dim=-1)[rows]
+        ranks = (logits[rows] > logits[rows, targets][:, None]).sum(dim=-1) + 1
+        return torch.stack([values, entropies, ranks.float()])
 
     @contextmanager
     def _narrowed(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.families.pairs.formats.labels import Labels
-from wug.families.pairs.formats.tables import Record, groups_of, keys_of, plain, read_table, text_of
+from wug.families.pairs.formats.tables import Record, context_of, groups_of, keys_of, plain, read_table, text_of
 from wug.families.pairs.pair import GroupPool, Pair, Parsed, Target
 from wug.types import Problem
 
@@ -39,9 +39,9 @@ def parse(path: Path, labels: Labels) -> Parsed:
         blind += record.fields.get("one_prefix_method") is False
         target = _target(record, good, bad, problems)
         groups = pool.of(_groups(record) | labels.groups_of(record))
-        human = labels.human_of(record, problems)
+        human, context = labels.human_of(record, problems), context_of(record)
         item = plain(record.fields.get(labels.item)) if labels.item else _item(record.fields, number)
-        pairs.append(Pair(item, good.strip(), bad.strip(), groups, target, human=human))
+        pairs.append(Pair(item, good.strip(), bad.strip(), groups, target, human=human, context=context))
     return Parsed("blimp", pairs, problems, blind)
 
 

@@ -11,6 +11,7 @@ from wug.families.pairs.formats.tables import (
     GROUPS,
     Record,
     Table,
+    context_of,
     count_of,
     groups_of,
     header_of,
@@ -77,8 +78,8 @@ def parse_words(path: Path, columns: WordColumns = WORDS, labels: Labels = UNNAM
     for number, record in enumerate(table.records, 1):
         pair, third = _word_pair(record, columns, _item(record, labels, number), problems)
         if pair is not None:
-            human = labels.human_of(record, problems)
-            pairs.append(replace(pair, groups=pool.of(_groups(record, labels)), human=human))
+            human, context = labels.human_of(record, problems), context_of(record)
+            pairs.append(replace(pair, groups=pool.of(_groups(record, labels)), human=human, context=context))
         thirds += third
     if thirds:
         many = f"{len(thirds)} rows have" if len(thirds) > 1 else "1 row has"
@@ -98,8 +99,8 @@ def parse_sentences(path: Path, columns: SentenceColumns = SENTENCES, labels: La
         good, bad = text_of(record, columns.good, problems), text_of(record, columns.bad, problems)
         if good is not None and bad is not None:
             groups, human = pool.of(_groups(record, labels)), labels.human_of(record, problems)
-            item = _item(record, labels, number)
-            pairs.append(Pair(item, without_eos(good), without_eos(bad), groups, human=human))
+            item, context = _item(record, labels, number), context_of(record)
+            pairs.append(Pair(item, without_eos(good), without_eos(bad), groups, human=human, context=context))
     return Parsed("sentence", pairs, problems)
 
 
@@ -139,7 +140,7 @@ def _header_problems(table: Table, columns: SentenceColumns | WordColumns, label
     standard = columns in (SENTENCES, WORDS)
     always = ("pattern",) if standard and labels.pattern is None else ()
     problems = need(table.header, (*always, *columns.names, *named))
-    idle = [name for name in table.header if name not in {*columns.names, *named, *GROUPS, "item"}]
+    idle = [name for name in table.header if name not in {*columns.names, *named, *GROUPS, "item", "context"}]
     if standard and idle and not problems:
         which = ", ".join(repr(name) for name in idle[:6]) + (", …" if len(idle) > 6 else "")
         message = f"nothing is done with {which}; results are broken down by it with -S groups={idle[0]}"

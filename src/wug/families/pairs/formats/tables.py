@@ -139,6 +139,12 @@ def text_of(record: Record, column: str, problems: list[Problem]) -> str | None:
     return None
 
 
+def context_of(record: Record) -> str:
+    """What stands in the column `context`, which is read before the sentences of a row; empty where there is none."""
+    value = record.fields.get("context")
+    return value.strip() if isinstance(value, str) else ""
+
+
 def count_of(record: Record, column: str, problems: list[Problem]) -> int | None:
     """A field that must have a whole number in it; where it has none, a problem and None."""
     value = str(record.fields.get(column, "")).strip()

@@ -102,16 +102,18 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], pairs: Sequence
     named = [pair.item for pair in pairs] != [str(number) for number in range(1, len(pairs) + 1)]
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow([*header, *extra, *(["item"] if named else [])])
+    after = any(pair.context for pair in pairs)
+    writer.writerow([*header, *extra, *(["context"] if after else []), *(["item"] if named else [])])
     for row, pair in zip(rows, pairs, strict=True):
         groups = [pair.groups.get(name, "") for name in extra]
-        writer.writerow([*row, *groups, *([pair.item] if named else [])])
+        writer.writerow([*row, *groups, *([pair.context] if after else []), *([pair.item] if named else [])])
     return out.getvalue()
 
 
 def _json(pair: Pair, number: int) -> dict[str, object]:
     groups = {_BLIMP_KEYS.get(name, name): value for name, value in pair.groups.items() if name not in _DERIVED}
     row: dict[str, object] = {"sentence_good": pair.good, "sentence_bad": pair.bad, **groups}
+    row |= {"context": pair.context} if pair.context else {}
     name, paradigm = pair.item, pair.groups.get("paradigm")
     if paradigm is not None and name.startswith(f"{paradigm}/"):
         row["pairID"] = name.removeprefix(f"{paradigm}/")
