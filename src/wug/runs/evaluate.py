@@ -16,6 +16,7 @@ from wug.runs.opening import Opened
 from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
 from wug.runs.store import Store, run_key
+from wug.scores import Scores
 from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Signature, Status, Suite
 
 EXAMPLE = 80
@@ -63,10 +64,11 @@ class Listened:
 
     def _hear(self, questions: Sequence[str], answers: Sequence[Scored | Answer]) -> None:
         self._answers += len(answers)
-        for question, answer in zip(questions, answers, strict=True):
-            for text in answer.notices:
+        each = enumerate(answer.notices for answer in answers)
+        for place, notices in sorted(answers.notices.items()) if isinstance(answers, Scores) else each:
+            for text in notices:
                 self._said[text] += 1
-                self._examples.setdefault(text, question[:EXAMPLE])
+                self._examples.setdefault(text, questions[place][:EXAMPLE])
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,8 +95,7 @@ class ScoreTexts:
         with ExitStack() as stack:
             cache = None if self.cache is None else stack.enter_context(closing(Cache(self.cache)))
             scorer: Any = ask_through(model, cache, tell).model
-            scored: list[Scored] = scorer.score([Request(text) for text in self.texts])
-            return scored
+            return list(scorer.score([Request(text) for text in self.texts]))
 
 
 def run_suites(suites: Sequence[Suite], store: Path, cache: Path | None, command: str) -> Work:
