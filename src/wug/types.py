@@ -250,7 +250,8 @@ class Result:
     """Items judged."""
     estimates: tuple[Estimate, ...]
     warnings: tuple[str, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: Sequence[Outcome] = ()
+    """A tuple, or, of a result in the run store, a sequence that reads them there when someone looks."""
     descriptions: Mapping[str, str] = field(default_factory=dict)
     """A plain-English reading of each check."""
     meta: Mapping[str, Any] = field(default_factory=dict)
