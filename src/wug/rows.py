@@ -92,6 +92,17 @@ class Elsewhere(Sequence[Outcome], ABC):
     def rows(self) -> Rows:
         """The same, filtered, sorted, page by page."""
 
+    @abstractmethod
+    def fields(self) -> list[str]:
+        """What they are grouped by, in the order in which it comes."""
+
+
+def fields_of(result: Result) -> list[str]:
+    """What the outcomes of a result are grouped by, in the order in which it comes."""
+    if isinstance(result.outcomes, Elsewhere):
+        return result.outcomes.fields()
+    return list(dict.fromkeys(field for outcome in result.outcomes for field in outcome.groups))
+
 
 def rows_of(result: Result) -> Rows:
     """The outcomes of a result, wherever they are."""

@@ -158,6 +158,9 @@ class Collected:
         """The first item that was asked each source."""
         self._repeating: dict[int, int] = {}
         """Of items that repeat another's source, the first item that has it."""
+        self._values = array("d")
+        self._items_of = array("i")
+        """The number of each value's item."""
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._found: dict[tuple[str, tuple[tuple[str, str], ...]], list[_Cell]] = {}
 
@@ -175,23 +178,27 @@ class Collected:
         if row.value is None:
             return
         key = (row.check, tuple(row.groups.items()))
+        place = len(self._values)
+        self._values.append(row.value)
+        self._items_of.append(item)
+        judged = isinstance(row.value, bool)
         for cell in self._found.get(key) or self._cells_of(key):
-            cell.values.append(row.value)
-            cell.items.append(item)
-            cell.shares = cell.shares and isinstance(row.value, bool)
+            cell.rows.append(place)
+            if not judged:
+                cell.shares = False
 
     def estimates(self, method: Method) -> list[Estimate]:
         """Each check over all items, then over each group, in the order in which they came."""
         first = np.arange(len(self._items))
         first[list(self._repeating)] = list(self._repeating.values())
+        values, items = np.asarray(self._values), np.asarray(self._items_of)
         by = "source" if self._repeating else "item"
         made = []
         for check, cells in self._cells.items():
             for group, cell in cells.items():
-                units = _renumbered(first[np.asarray(cell.items)])
-                made.append(
-                    _estimate(check, group, np.asarray(cell.values), units, method if cell.shares else None, by)
-                )
+                rows = np.asarray(cell.rows)
+                units = _renumbered(first[items[rows]])
+                made.append(_estimate(check, group, values[rows], units, method if cell.shares else None, by))
         return made
 
     def _cells_of(self, key: tuple[str, tuple[tuple[str, str], ...]]) -> list[_Cell]:
@@ -204,10 +211,9 @@ class Collected:
 
 @dataclass(slots=True)
 class _Cell:
-    """The values of a check in a group, and the numbers of their items."""
+    """Which values a check has in a group."""
 
-    values: array[float] = field(default_factory=lambda: array("d"))
-    items: array[int] = field(default_factory=lambda: array("l"))
+    rows: array[int] = field(default_factory=lambda: array("i"))
     shares: bool = True
     """Whether all are judgements."""
 
@@ -241,16 +247,6 @@ def remade(estimate: Estimate, method: Method) -> Estimate:
         return estimate
     made = INTERVALS[method](round(estimate.value * estimate.n), estimate.n)
     return replace(estimate, low=made.low, high=made.high, method=method)
-
-
-def same_source(sources: Iterable[tuple[str, object]]) -> Mapping[str, str]:
-    """Of items with their sources, those that repeat another's, each with the first item that has it."""
-    first: dict[object, str] = {}
-    repeated = {}
-    for item, source in sources:
-        if isinstance(source, str) and first.setdefault(source, item) != item:
-            repeated[item] = first[source]
-    return repeated
 
 
 def of_shares(method: str | None) -> bool:

@@ -164,6 +164,14 @@ class StoredOutcomes(Elsewhere):
         """The same, filtered, sorted, page by page."""
         return self.shelf.rows(self.result)
 
+    def fields(self) -> list[str]:
+        """What they are grouped by, in the order in which it comes."""
+        rows = self.shelf.each(
+            "SELECT groups, min(place) AS place FROM outcomes WHERE result = ? GROUP BY groups ORDER BY place",
+            self.result,
+        )
+        return list(dict.fromkeys(field for row in rows for field in _fields(row["groups"])))
+
     def __len__(self) -> int:
         return self.size
 

@@ -58,6 +58,8 @@ class PairsSuite:
 
     def requests(self) -> Sequence[Request]:
         """Both sentences of each pair, in the order of the file, made when they are looked at."""
+        if self.settings.target == "sentence":
+            return _Questions(self, range(len(self.pairs)))
         return _Questions(self, [number for number, pair in enumerate(self.pairs) if self._asked(pair)])
 
     def run(self, model: Scorer) -> Iterator[Row]:
@@ -142,8 +144,11 @@ class _Questions(Sequence[Request]):
     def __getitem__(self, place: int | slice) -> Request | list[Request]:
         if isinstance(place, slice):
             return [self[at] for at in range(*place.indices(len(self)))]
-        pair, which = divmod(range(len(self))[place], 2)
-        return self.suite._ask(self.numbers[pair])[which]
+        number, which = divmod(range(len(self))[place], 2)
+        if self.suite.settings.target == "sentence":
+            pair = self.suite.pairs[self.numbers[number]]
+            return Request(pair.bad if which else pair.good)
+        return self.suite._ask(self.numbers[number])[which]
 
     def __iter__(self) -> Iterator[Request]:
         for number in self.numbers:
