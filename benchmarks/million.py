@@ -120,7 +120,10 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "show": ["show", "1", *store],
         "compare, two runs": ["compare", "1", "2", *store],
         "report, two runs": ["report", "1", "2", "-o", str(folder / "report.html"), *store],
-        **{f"export, {to}": ["export", "1", "-o", str(folder / f"wug.{to}"), *store] for to in ("csv", "json", "parquet")},
+        **{
+            f"export, {to}": ["export", "1", "-o", str(folder / f"wug.{to}"), *store]
+            for to in ("csv", "json", "parquet")
+        },
     }
 
 
