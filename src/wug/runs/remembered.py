@@ -148,11 +148,12 @@ class Remembered(ABC, Generic[Question, Replies]):
         """The places of the questions without a reply as yet, sorted by what is asked."""
         unique, first = np.unique(keys, return_index=True)
         unknown = self._known.find(unique).blocks == 0
-        if unknown.any():
+        new = int(unknown.sum())
+        if new:
             self._learn()
             unknown = self._known.find(unique).blocks == 0
         places: list[int] = first[unknown].tolist()
-        return _Unanswered(sorted(places, key=lambda place: self._rank(questions[place])), len(unique))
+        return _Unanswered(sorted(places, key=lambda place: self._rank(questions[place])), new)
 
     def _learn(self) -> None:
         """Find out which answers were written since this was asked last, here or by another process."""
@@ -249,7 +250,7 @@ def identity(verb: str, model: str, options: Mapping[str, str], given: Mapping[s
 
 
 class _Unanswered(NamedTuple):
-    """What is to be asked, of how many different questions."""
+    """What is to be asked, and how many questions the cache was looked through for."""
 
     missing: list[int]
     total: int
