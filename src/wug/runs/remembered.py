@@ -30,7 +30,7 @@ CHUNK = 16_384
 """Questions that a suite asks at a time."""
 BLOCK = 1024
 """Answers that are kept together."""
-HELD = 32 * 1024**2
+HELD = 16 * 1024**2
 """Bytes of answers that are held in memory; others are read from the cache again when they are wanted."""
 
 Question = TypeVar("Question", Request, str)
