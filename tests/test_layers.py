@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("numerals", "brief"),
+    *("numerals", "brief", "scores"),
 }
 ALLOWED = {
     "types": {"brief"},
@@ -26,6 +26,7 @@ ALLOWED = {
     "stats_paired": {"stats"},
     "alignment": {"errors", "types"},
     "tables": {"errors", "files"},
+    "scores": {"types"},
     "data": {"data", "errors", "files"},
     "families": CORE | {"families", "show"},
     "models": CORE | {"models", "families"},

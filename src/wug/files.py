@@ -146,6 +146,11 @@ def require_text(path: Path) -> None:
 
 def checksum(*parts: bytes | str) -> str:
     """Twelve hexadecimal digits that change when any part does."""
+    return checksum_of(parts)
+
+
+def checksum_of(parts: Iterable[bytes | str]) -> str:
+    """The same of very many parts, which are looked at one after the other."""
     digest = hashlib.blake2b(digest_size=6)
     for part in parts:
         # A file's name may have bytes that are no UTF-8, which Python keeps as lone surrogates.
@@ -176,16 +181,22 @@ def write_lines(files: Mapping[str, Iterable[object]], folder: Path) -> list[Pat
     return paths
 
 
-def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
+def write_bytes(path: Path, data: bytes | memoryview, *, private: bool = False) -> None:
     """Write a file whole or not at all: a reader never sees half of it."""
+    write_pieces(path, (data,), private=private)
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes | memoryview], *, private: bool = False) -> None:
+    """The same, of a file that comes in pieces."""
     with writing(path):
         if path.exists() and not path.is_file():  # such as /dev/stdout
-            path.write_bytes(data)
+            with path.open("wb") as out:
+                out.writelines(pieces)
             return
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".wug-")
         try:
             with os.fdopen(handle, "wb") as out:
-                out.write(data)
+                out.writelines(pieces)
             if not private:
                 umask = os.umask(0)
                 os.umask(umask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 from wug.errors import InputError
-from wug.types import Outcome, Value
+from wug.types import Outcome, Result, Value
 
 PAGE = 50
 """Outcomes on a page."""
@@ -82,6 +83,30 @@ class Rows(Protocol):
 
     def groups(self, check: str, field: str) -> list[Mapping[str, str]]:
         """The groups of one outcome for each value of a field."""
+
+
+class Elsewhere(Sequence[Outcome], ABC):
+    """The outcomes of a result that are not in memory, and are read when someone looks."""
+
+    @abstractmethod
+    def rows(self) -> Rows:
+        """The same, filtered, sorted, page by page."""
+
+    @abstractmethod
+    def fields(self) -> list[str]:
+        """What they are grouped by, in the order in which it comes."""
+
+
+def fields_of(result: Result) -> list[str]:
+    """What the outcomes of a result are grouped by, in the order in which it comes."""
+    if isinstance(result.outcomes, Elsewhere):
+        return result.outcomes.fields()
+    return list(dict.fromkeys(field for outcome in result.outcomes for field in outcome.groups))
+
+
+def rows_of(result: Result) -> Rows:
+    """The outcomes of a result, wherever they are."""
+    return result.outcomes.rows() if isinstance(result.outcomes, Elsewhere) else InMemory(result.outcomes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ method of an interval that was made of units says so (`wilson, by source`).
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from statistics import NormalDist, fmean, pstdev, stdev
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -150,44 +151,109 @@ def estimate(
 
     `units` names what each value belongs to; values of one unit are not independent, and `by` says what a unit is.
     """
-    n = len(values)
     of = None if units is None else _numbered(units)
+    shares = all(isinstance(value, bool) for value in values)
+    return _estimate(check, group, np.asarray(values, np.float64), of, method if shares else None, by)
+
+
+def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Estimate]:
+    """Each check over all items, then over each group, in the order in which they come."""
+    collected = Collected()
+    for outcome in outcomes:
+        collected.add(outcome)
+    return collected.estimates(method)
+
+
+class Collected:
+    """The values of outcomes as arrays, however many there are: what estimates are made of."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, int] = {}
+        self._sources: dict[str, int] = {}
+        """The first item that was asked each source."""
+        self._repeating: dict[int, int] = {}
+        """Of items that repeat another's source, the first item that has it."""
+        self._values = array("d")
+        self._items_of = array("i")
+        """The number of each value's item."""
+        self._cells: dict[str, dict[str, _Cell]] = {}
+        self._found: dict[tuple[str, tuple[tuple[str, str], ...]], list[_Cell]] = {}
+
+    @property
+    def items(self) -> int:
+        """How many there are."""
+        return len(self._items)
+
+    def add(self, row: Outcome) -> None:
+        """Take in one more."""
+        item = self._items.setdefault(row.item, len(self._items))
+        source = row.detail.get("source")
+        if isinstance(source, str) and self._sources.setdefault(source, item) != item:
+            self._repeating[item] = self._sources[source]
+        if row.value is None:
+            return
+        key = (row.check, tuple(row.groups.items()))
+        place = len(self._values)
+        self._values.append(row.value)
+        self._items_of.append(item)
+        judged = isinstance(row.value, bool)
+        for cell in self._found.get(key) or self._cells_of(key):
+            cell.rows.append(place)
+            if not judged:
+                cell.shares = False
+
+    def estimates(self, method: Method) -> list[Estimate]:
+        """Each check over all items, then over each group, in the order in which they came."""
+        first = np.arange(len(self._items))
+        first[list(self._repeating)] = list(self._repeating.values())
+        values, items = np.asarray(self._values), np.asarray(self._items_of)
+        by = "source" if self._repeating else "item"
+        made = []
+        for check, cells in self._cells.items():
+            for group, cell in cells.items():
+                rows = np.asarray(cell.rows)
+                units = _renumbered(first[items[rows]])
+                made.append(_estimate(check, group, values[rows], units, method if cell.shares else None, by))
+        return made
+
+    def _cells_of(self, key: tuple[str, tuple[tuple[str, str], ...]]) -> list[_Cell]:
+        check, groups = key
+        cells = self._cells.setdefault(check, {"all": _Cell()})
+        names = dict.fromkeys(("all", *(f"{field}={value}" for field, value in groups)))
+        self._found[key] = found = [cells.setdefault(name, _Cell()) for name in names]
+        return found
+
+
+@dataclass(slots=True)
+class _Cell:
+    """Which values a check has in a group."""
+
+    rows: array[int] = field(default_factory=lambda: array("i"))
+    shares: bool = True
+    """Whether all are judgements."""
+
+
+def _estimate(
+    check: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, method: Method | None, by: str
+) -> Estimate:
+    """The share of successes with its interval by `method`; without one, the mean of numbers with its own."""
+    n = len(numbers)
     note = "" if of is None else f", by {by}"
-    if all(isinstance(value, bool) for value in values):
-        share = sum(values) / n
+    if method is not None:
+        successes = int(numbers.sum())
+        share = successes / n
         rows = n if of is None else effective_number(np.bincount(of).astype(np.float64))
-        interval = INTERVALS[method](share * rows if note else sum(values), rows)
+        interval = INTERVALS[method](share * rows if note else successes, rows)
         return Estimate(check, group, share, n, interval.low, interval.high, f"{method}{note}")
-    numbers = np.asarray(values, np.float64)
+    mean = fmean(numbers.tolist())
     if of is None:
         made = ratio_interval(numbers, np.ones(n))
     else:
         sums, sizes = np.bincount(of, weights=numbers), np.bincount(of)
         made = ratio_interval(sums.astype(np.float64), sizes.astype(np.float64))
     if made.interval is None:
-        return Estimate(check, group, fmean(values), n, method=made.method)
-    return Estimate(check, group, fmean(values), n, made.interval.low, made.interval.high, f"{made.method}{note}")
-
-
-def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Estimate]:
-    """Each check over all items, then over each group, in the order in which they come."""
-    every = list(outcomes)
-    first = same_source((row.item, row.detail.get("source")) for row in every)
-    by = "source" if first else "item"
-    cells: dict[str, dict[str, tuple[list[bool | float], list[str]]]] = {}
-    for row in every:
-        if row.value is None:
-            continue
-        groups = cells.setdefault(row.check, {"all": ([], [])})
-        for group in ("all", *(f"{field}={value}" for field, value in row.groups.items())):
-            values, units = groups.setdefault(group, ([], []))
-            values.append(row.value)
-            units.append(first.get(row.item, row.item))
-    return [
-        estimate(check, group, values, method, units, by)
-        for check, groups in cells.items()
-        for group, (values, units) in groups.items()
-    ]
+        return Estimate(check, group, mean, n, method=made.method)
+    return Estimate(check, group, mean, n, made.interval.low, made.interval.high, f"{made.method}{note}")
 
 
 def remade(estimate: Estimate, method: Method) -> Estimate:
@@ -196,16 +262,6 @@ def remade(estimate: Estimate, method: Method) -> Estimate:
         return estimate
     made = INTERVALS[method](round(estimate.value * estimate.n), estimate.n)
     return replace(estimate, low=made.low, high=made.high, method=method)
-
-
-def same_source(sources: Iterable[tuple[str, object]]) -> Mapping[str, str]:
-    """Of items with their sources, those that repeat another's, each with the first item that has it."""
-    first: dict[object, str] = {}
-    repeated = {}
-    for item, source in sources:
-        if isinstance(source, str) and first.setdefault(source, item) != item:
-            repeated[item] = first[source]
-    return repeated
 
 
 def of_shares(method: str | None) -> bool:
@@ -267,5 +323,14 @@ def _unskewed(x: float, skewness: float, n: int) -> float:
 def _numbered(units: Sequence[str]) -> NDArray[np.intp] | None:
     """The units as numbers from 0; None where each stands once."""
     numbers: dict[str, int] = {}
-    of = [numbers.setdefault(unit, len(numbers)) for unit in units]
-    return None if len(numbers) == len(of) else np.asarray(of, np.intp)
+    return _renumbered(np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units], np.intp))
+
+
+def _renumbered(units: NDArray[np.intp]) -> NDArray[np.intp] | None:
+    """Units by numbers from 0 in the order in which they come; None where each stands once."""
+    unique, first, inverse = np.unique(units, return_index=True, return_inverse=True)
+    if len(unique) == len(units):
+        return None
+    rank = np.empty(len(unique), np.intp)
+    rank[np.argsort(first)] = np.arange(len(unique))
+    return rank[inverse]

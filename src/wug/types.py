@@ -279,7 +279,8 @@ class Result:
     """Items judged."""
     estimates: tuple[Estimate, ...]
     warnings: tuple[str, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: Sequence[Outcome] = ()
+    """A tuple, or, of a result in the run store, a sequence that reads them there when someone looks."""
     descriptions: Mapping[str, str] = field(default_factory=dict)
     """A plain-English reading of each check."""
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -376,8 +377,8 @@ class Scorer(Model, Protocol):
     def ordered(self) -> bool:
         """Whether an answer depends on the requests before it, as with a state carried over a file."""
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        """One answer for each request, in order."""
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
+        """One answer for each request, in order; many at a time are best given as `wug.scores.Scores`."""
 
 
 class Generator(Model, Protocol):

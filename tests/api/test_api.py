@@ -385,9 +385,9 @@ def test_a_suite_is_read_from_what_a_file_would_hold(source: Any, name: str, ite
 
 def test_suites_are_short_at_a_prompt() -> None:
     assert repr(wug.read_suite(PAIRS)) == "<Suite suite · pairs · 2 items>"
-    for name in ("syntaxgym", "pairs", "cogs", "pcfgset"):
+    for name in ("wug_syntaxgym", "wug_pairs", "wug_cogs", "wug_pcfgset", "wug_choices"):
         for suite in wug.open_suites(name):
-            assert repr(suite) == f"<Suite {suite.name} · {name} · {len(suite):,} items>"
+            assert repr(suite) == f"<Suite {suite.name} · {name.removeprefix('wug_')} · {len(suite):,} items>"
 
 
 def test_a_suite_is_read_from_a_file_by_either_kind_of_path(tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_a_suite_is_read_from_a_file_by_either_kind_of_path(tmp_path: Path) -> N
     assert wug.read_suite(path).checksum == wug.read_suite(str(path)).checksum == wug.read_suite(SUITE).checksum
     assert wug.read_suite(json.dumps(SUITE)).checksum == wug.read_suite(SUITE).checksum
     with pytest.raises(InputError, match="holds 6 suites"):
-        wug.read_suite("syntaxgym")
+        wug.read_suite("wug_syntaxgym")
 
 
 def test_faults_of_a_dictionary_name_no_file_of_ours() -> None:

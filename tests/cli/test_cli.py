@@ -182,6 +182,25 @@ def test_parquet_goes_to_a_file(wug: Wug, model: str, tmp_path: Path) -> None:
     assert (wug.code, "name a file with -o" in wug.err) == (1, True)
 
 
+def test_every_format_of_an_export_has_the_same_rows(
+    wug: Wug, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are written as they come: as text like all at once, in Parquet batch by batch."""
+    import pyarrow.parquet as pq
+
+    monkeypatch.setattr("wug.cli.export.BATCH", 4)
+    wug("run", "wug_reflexive", "--model", model, "--limit", 4)
+    text = wug("export", 1, "--to", "json")
+    records = json.loads(text)
+    assert len(records) == 12
+    assert text == json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+    wug("export", 1, "-o", tmp_path / "rows.parquet")
+    assert pq.read_table(tmp_path / "rows.parquet").to_pylist() == records
+    wug("export", 1, "--raw", "-o", tmp_path / "rows.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "rows.csv").read_text(encoding="utf-8"), newline="")))
+    assert rows == [{key: "" if value is None else str(value) for key, value in record.items()} for record in records]
+
+
 def test_a_suite_goes_to_a_table_and_what_is_lost_is_said(wug: Wug, tmp_path: Path) -> None:
     wug("convert", AGREEMENT, tmp_path / "suite.csv")
     assert "predictions left out" in wug.err

@@ -351,23 +351,25 @@ def _exchanged_results(draw: random.Random, db: sqlite3.Connection) -> None:
 
 
 def _other_answer(draw: random.Random, db: sqlite3.Connection) -> None:
-    key, value = _row(draw, db, "key, value", "answers")
+    column = draw.choice(("model", "keys", "answers", "answers", "seal"))
+    number, value = _row(draw, db, f"id, {column}", "blocks")
     changed = bytearray(value or b"\0")
     changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
     other = draw.choice((bytes(changed), value[:-1], value + b"\0", b"", None, "text", 7, 1.5))
-    db.execute("UPDATE answers SET value = ? WHERE key = ?", (other, key))
+    db.execute(f"UPDATE blocks SET {column} = ? WHERE id = ?", (other, number))
 
 
 def _exchanged_answers(draw: random.Random, db: sqlite3.Connection) -> None:
-    """Two answers to each other's questions: each is sound, and neither belongs there."""
-    (one, its), (other, theirs) = _row(draw, db, "key, value", "answers"), _row(draw, db, "key, value", "answers")
-    db.execute("UPDATE answers SET value = ? WHERE key = ?", (theirs, one))
-    db.execute("UPDATE answers SET value = ? WHERE key = ?", (its, other))
+    """Two blocks of answers to each other's questions: each is sound, and neither belongs there."""
+    columns = draw.choice(("keys", "answers", "answers, seal"))
+    rows = [_row(draw, db, f"id, {columns}", "blocks") for _ in range(2)]
+    changes = ", ".join(f"{name} = ?" for name in columns.split(", "))
+    for (number, *_), (_, *theirs) in zip(rows, reversed(rows), strict=True):
+        db.execute(f"UPDATE blocks SET {changes} WHERE id = ?", (*theirs, number))
 
 
 def _without_answers(draw: random.Random, db: sqlite3.Connection) -> None:
-    for (key,) in draw.sample(db.execute("SELECT key FROM answers").fetchall(), 5):
-        db.execute("DELETE FROM answers WHERE key = ?", (key,))
+    db.execute("DELETE FROM blocks WHERE id = ?", _row(draw, db, "id", "blocks"))
 
 
 _STORE_EDITS: tuple[Edit, ...] = (

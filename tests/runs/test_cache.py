@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import StoreError
+from wug.runs import remembered
 from wug.runs.cache import Cache
-from wug.runs.remembered import RememberedGenerator, RememberedScorer, _pack_scored, _unpack_scored
-from wug.types import Request, Scored
+from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
+from wug.runs.remembered import RememberedGenerator, RememberedScorer
+from wug.scores import Scores
+from wug.types import Answer, Request, Scored
 
 
 class CountingScorer:
@@ -124,11 +127,63 @@ texts = st.text(max_size=20)
 numbers = st.floats(-1e6, 0) | st.none() | st.just(float("-inf"))
 
 
-@given(texts, st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), numbers, texts)), st.booleans())
-def test_an_answer_comes_back_as_it_was(text: str, rows: list[tuple[int, int, float | None, str]], named: bool) -> None:
+@st.composite
+def scored(draw: st.DrawFn) -> Scored:
+    rows = draw(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), numbers, texts)))
     starts, ends, logprobs, pieces = (tuple(row[i] for row in rows) for i in range(4))
-    scored = Scored(text, starts, ends, logprobs, pieces if named and rows else None)  # type: ignore[arg-type]
-    assert _unpack_scored(Request(text), _pack_scored(scored)) == scored
+    named = pieces if draw(st.booleans()) else None
+    return Scored("", starts, ends, logprobs, named, draw(notices))  # type: ignore[arg-type]
+
+
+notices = st.sampled_from([(), ("were cut off",), ("are short", "were cut off")])
+
+
+@given(st.lists(scored()))
+def test_a_block_of_scores_comes_back_as_it_was(block: list[Scored]) -> None:
+    assert unpack_scores(pack_scores(Scores.of(block))) == block
+
+
+@given(st.lists(st.builds(Answer, st.text(st.characters(codec=None), max_size=9), notices)))
+def test_a_block_of_answers_comes_back_as_it_was(block: list[Answer]) -> None:
+    assert unpack_answers(pack_answers(Answers(block))) == block
+
+
+def test_answers_of_many_blocks_come_in_the_order_of_the_questions(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of three, of which only one is held at a time, and answers that come in other orders than they went in."""
+    monkeypatch.setattr(remembered, "BLOCK", 3)
+    monkeypatch.setattr(remembered, "HELD", 1)
+    names = [f"{'x' * (7 * n % 31)}{n}" for n in range(31)]
+    through = RememberedScorer(CountingScorer(chunk=10), cache, quiet)
+    for order in (names, names[::-1], names[5:9] * 3, []):
+        found = through.score([Request(name) for name in order])
+        assert [(one.text, one.logprob()) for one in found] == [(name, -float(len(name))) for name in order]
+    assert through.asked == 31
+
+
+def test_progress_is_told_of_questions_that_are_new(cache: Cache) -> None:
+    told: list[tuple[int, int]] = []
+    ask(CountingScorer(), cache, *"ab")
+    through = RememberedScorer(CountingScorer(), cache, lambda done, total: told.append((done, total)))
+    for texts in ("abc", "ab"):
+        through.score([Request(text) for text in texts])
+    assert told == [(2, 3), (3, 3), (0, 0)]
+
+
+def test_what_another_process_kept_meanwhile_is_not_asked(cache: Cache) -> None:
+    first, second = (RememberedScorer(CountingScorer(), cache, quiet) for _ in range(2))
+    first.score([Request("a")])
+    second.score([Request("b")])
+    first.score([Request("b")])
+    assert (first.asked, second.asked) == (1, 1)
+
+
+def test_without_a_cache_nothing_is_asked_twice_either() -> None:
+    through = RememberedScorer(CountingScorer(), None, quiet)
+    for _ in range(2):
+        through.score([Request("a"), Request("b")])
+    assert through.asked == 2
 
 
 def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import made_runs
@@ -17,7 +18,7 @@ from wug.errors import StoreError
 from wug.models._spec import ModelSpec
 from wug.rows import Filter
 from wug.runs import sqlite as files
-from wug.runs.cache import Cache
+from wug.runs.cache import Block, Cache
 from wug.runs.compare import compare
 from wug.runs.evaluate import ask_through, evaluate
 from wug.runs.opening import Opened
@@ -73,21 +74,27 @@ def lengths(path: Path) -> tuple[list[float], int]:
 EXPECTED = [-float(len(text)) for text in TEXTS]
 
 
-def test_an_altered_answer_is_asked_again_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("column", ["keys", "answers", "seal"])
+def test_an_altered_block_of_answers_is_asked_again_and_counted(tmp_path: Path, column: str) -> None:
     assert lengths(tmp_path / "a.db") == (EXPECTED, 200)
     with sqlite3.connect(tmp_path / "a.db") as db:
-        (key, value) = db.execute("SELECT key, value FROM answers LIMIT 1").fetchone()
-        changed = bytes([*value[:12], value[12] ^ 1, *value[13:]])
-        db.execute("UPDATE answers SET value = ? WHERE key = ?", (changed, key))
-    assert lengths(tmp_path / "a.db") == (EXPECTED, 1)
+        (number, value) = db.execute(f"SELECT id, {column} FROM blocks LIMIT 1").fetchone()
+        changed = bytes([*value[:7], value[7] ^ 1, *value[8:]])
+        db.execute(f"UPDATE blocks SET {column} = ? WHERE id = ?", (changed, number))
+    cache = Cache(tmp_path / "a.db")
+    through = RememberedScorer(Lengths(), cache, quiet)
+    assert [found.logprob() for found in through.score([Request(text) for text in TEXTS])] == EXPECTED
+    assert (through.asked, cache.damaged) == (50, 50)
+    cache.close()
+    assert lengths(tmp_path / "a.db") == (EXPECTED, 0)
 
 
-def test_an_answer_under_the_key_of_another_is_asked_again(tmp_path: Path) -> None:
+def test_answers_of_another_block_are_asked_again(tmp_path: Path) -> None:
     lengths(tmp_path / "a.db")
     with sqlite3.connect(tmp_path / "a.db") as db:
-        (one, _), (_, other) = db.execute("SELECT key, value FROM answers LIMIT 2").fetchall()
-        db.execute("UPDATE answers SET value = ? WHERE key = ?", (other, one))
-    assert lengths(tmp_path / "a.db") == (EXPECTED, 1)
+        (first, _), (_, other) = db.execute("SELECT id, answers FROM blocks LIMIT 2").fetchall()
+        db.execute("UPDATE blocks SET answers = ? WHERE id = ?", (other, first))
+    assert lengths(tmp_path / "a.db") == (EXPECTED, 50)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -249,7 +256,7 @@ def test_a_full_disk_for_the_cache_is_told_of(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "a.db")
     cache._db.execute("PRAGMA max_page_count=4")
     with pytest.raises(StoreError, match="the disk is full"):
-        cache.write((os.urandom(16), os.urandom(500)) for _ in range(100))
+        cache.write(b"model", [Block(np.zeros(1, "S16"), os.urandom(50_000))])
 
 
 def test_half_characters_are_kept(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_model_that_is_gone_is_an_error_whatever_the_cache_has(tmp_path: Path)
 def test_a_cache_that_lost_answers_asks_for_them_again(tmp_path: Path) -> None:
     first, _ = run(tmp_path, "wug-lstm")
     with sqlite3.connect(tmp_path / "answers.db") as db:
-        db.execute("DELETE FROM answers WHERE key IN (SELECT key FROM answers LIMIT 3)")
+        db.execute("DELETE FROM blocks WHERE id IN (SELECT id FROM blocks LIMIT 1)")
     again, loaded = run(tmp_path, "wug-lstm")
     assert "torch" in loaded
     assert again == first
@@ -216,9 +216,8 @@ def test_the_model_is_asked_in_chunks_of_its_own_size(tmp_path: Path) -> None:
 
 def test_how_much_a_model_likes_at_a_time_is_its_own_to_say() -> None:
     opened = deferred(Lengths())
-    assert ask_through(opened).model.chunk > 5  # the cache takes more
+    assert ask_through(opened).model.chunk > 5  # the cache takes more, and hands on no more than the model likes
     assert opened.chunk == 5  # as copies on a cluster say, which are to be asked like the model here
-    assert ask_through(opened).model.chunk == 5
 
 
 class TwoRounds:

@@ -154,7 +154,7 @@ def _difference(some: Sequence[Result], result: Result) -> str:
 
 def _keep(store: Store, model: str, results: Sequence[Result]) -> int:
     """The number of a run with these results."""
-    with store.writing(f"{len(store.runs())}", model, "wug.compare") as (number, add):
+    with store.writing(f"{len(store.runs())}", model, "wug.compare") as (number, _):
         for result in results:
-            add(result)
+            store.add(number, result)
     return number

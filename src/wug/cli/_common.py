@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -118,6 +119,27 @@ def deliver_text(text: str, output: Path | None) -> None:
     else:
         write_text(output, text + "\n")
         say(f"wrote {output}")
+
+
+def deliver_lines(lines: Iterable[str], output: Path | None) -> None:
+    """Print lines for other programs as they come, or write them to a file."""
+    from wug.files import write_pieces, writing
+
+    if output is None:
+        for some in _by_the_thousand(lines):
+            printing.emit("\n".join(some))
+        return
+    with writing(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
+    # Lone surrogates have no UTF-8; in JSON what stands for them here is read as what they were.
+    write_pieces(output, (f"{line}\n".encode(errors="backslashreplace") for line in lines))
+    say(f"wrote {output}")
+
+
+def _by_the_thousand(lines: Iterable[str]) -> Iterator[list[str]]:
+    source = iter(lines)
+    while some := list(islice(source, 1000)):
+        yield some
 
 
 def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None, output: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("csv", "tsv", "json", "parquet", "md", "latex")
 WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
+BATCH = 50_000
+"""Rows of a Parquet file that are put together in memory."""
 SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", ".tex": "latex"}
 
 
@@ -76,10 +79,12 @@ def command(
         results = _results(store, runs, suites)
         columns, rows = ([], []) if what == "suite" else _rows(results, what)
         text = _evaluated(results) if what == "suite" else _text(results, what, form)
-    if text is None and form == "parquet" and output is not None:
-        _write_parquet(columns, rows, output)
-        return
-    common.deliver_text(_written(columns, rows, form, raw) if text is None else text, output)
+    if text is not None:
+        common.deliver_text(text, output)
+    elif form == "parquet" and output is not None:
+        _write_parquet(columns, rows, output, strings=what == "outcomes")
+    else:
+        common.deliver_lines(_lines(columns, rows, form, raw), output)
 
 
 def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcomes: bool = True) -> list[Result]:
@@ -93,7 +98,7 @@ def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcom
     return [one for one in results if not suites or any(fnmatchcase(one.suite, pattern) for pattern in suites)]
 
 
-def _rows(results: list[Result], what: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+def _rows(results: list[Result], what: str) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
     from wug.families.syntaxgym.tables import surprisals
     from wug.show import table
 
@@ -114,7 +119,7 @@ def _text(results: list[Result], what: str, form: str) -> str | None:
 
 def _compared(
     store: Store, runs: Sequence[int], suites: Sequence[str], form: str
-) -> tuple[list[str], list[tuple[Any, ...]], str | None]:
+) -> tuple[list[str], Iterable[tuple[Any, ...]], str | None]:
     """The columns and rows of a comparison of runs with the first; its text where a form is made for it."""
     from wug.runs.compare import Choice, compare
     from wug.show import comparison
@@ -124,22 +129,36 @@ def _compared(
     return list(comparison.COLUMNS), comparison.rows(found), text
 
 
-def _written(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str, raw: bool) -> str:
-    """Plain rows as text."""
+def _lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str, raw: bool) -> Iterator[str]:
+    """Plain rows as lines of text, one after the other."""
     from wug.show import markup, table
 
     if form == "json":
-        records = [dict(zip(columns, row, strict=True)) for row in rows]
-        return json.dumps(table.finite(records), ensure_ascii=False, indent=1, allow_nan=False)
+        yield from _json_lines(dict(zip(columns, row, strict=True)) for row in rows)
+        return
     if form in ("csv", "tsv"):
-        return table.delimited(columns, rows, "," if form == "csv" else "\t", raw=raw)
+        yield from table.delimited_lines(columns, rows, "," if form == "csv" else "\t", raw=raw)
+        return
     # What explains a judgement is JSON, too wide for a table that is read.
     kept = [place for place, name in enumerate(columns) if name != "detail"]
     lines = [["" if row[place] is None else _cell(row[place]) for place in kept] for row in rows]
     head, align = [columns[place] for place in kept], "l" * len(kept)
     if form == "md":
-        return markup.markdown_table(head, lines, align)
-    return markup.latex_table(head, lines, align, long=True)
+        yield markup.markdown_table(head, lines, align)
+    else:
+        yield markup.latex_table(head, lines, align, long=True)
+
+
+def _json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A list of records as `json.dumps` writes it with an indent of 1."""
+    from wug.show import table
+
+    before = None
+    for record in records:
+        yield "[" if before is None else f"{before},"
+        text = json.dumps(table.finite(record), ensure_ascii=False, indent=1, allow_nan=False)
+        before = " " + text.replace("\n", "\n ")
+    yield "[]" if before is None else f"{before}\n]"
 
 
 def _cell(value: object) -> str:
@@ -193,16 +212,26 @@ def _require_parquet(path: Path | None) -> None:
         raise MissingExtra("Parquet", "parquet") from None
 
 
-def _write_parquet(columns: list[str], rows: list[tuple[Any, ...]], path: Path) -> None:
+def _write_parquet(columns: list[str], rows: Iterable[tuple[Any, ...]], path: Path, *, strings: bool) -> None:
+    """Write rows batch by batch where all columns but `value` are `strings`; others all at once, by their types."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from wug.files import write_bytes, writing
 
-    data = {name: [row[place] for row in rows] for place, name in enumerate(columns)}
-    out = pa.BufferOutputStream()
-    pq.write_table(pa.table(data), out)
+    kinds = {name: pa.float64() if name == "value" else pa.string() for name in columns}
+    known = pa.schema(kinds) if strings else None
+    out, source = pa.BufferOutputStream(), iter(rows)
+    first = _batch(pa, columns, list(islice(source, BATCH if strings else None)), known)
+    with pq.ParquetWriter(out, first.schema) as writer:
+        writer.write_table(first)
+        while some := list(islice(source, BATCH)):
+            writer.write_table(_batch(pa, columns, some, known))
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, out.getvalue().to_pybytes())
+    write_bytes(path, memoryview(out.getvalue()))
     common.say(f"wrote {path}")
+
+
+def _batch(pa: Any, columns: list[str], rows: list[tuple[Any, ...]], schema: Any) -> Any:
+    return pa.table({name: [row[place] for row in rows] for place, name in enumerate(columns)}, schema=schema)

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from wug.errors import InputError, ModelError
 from wug.files import read_lines, write_text
+from wug.scores import Scores
 from wug.types import Request, Scored
 
 UNKNOWN = "<unk>"
@@ -96,12 +100,39 @@ def worded(request: Request, vocabulary: Vocabulary, *, end: bool) -> Worded:
 def answer(request: Request, words: Worded, logprobs: Sequence[float | None], vocabulary: Vocabulary) -> Scored:
     """The scores of the words that count."""
     text, count = request.text, words.asked
-    ids, starts, ends = words.ids[:count], words.starts[:count], words.ends[:count]
-    names = tuple(UNKNOWN if number == vocabulary.unknown else vocabulary.names[number] for number in ids)
-    same = vocabulary.unknown not in ids and all(
-        name == text[a:b] for name, a, b in zip(names, starts, ends, strict=True)
+    starts, ends = tuple(words.starts[:count]), tuple(words.ends[:count])
+    return Scored(text, starts, ends, tuple(logprobs), _names(text, words, vocabulary))
+
+
+def answers(
+    requests: Sequence[Request], words: Sequence[Worded], logprobs: npt.NDArray[np.float64], vocabulary: Vocabulary
+) -> Scores:
+    """The scores of the words that count, of many requests; `logprobs` has all of them, one after the other."""
+    counts = np.fromiter((each.asked for each in words), np.int64, len(words))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    starts, ends = (
+        np.fromiter((place for row in rows for place in row), np.int32, offsets[-1])
+        for rows in (
+            [each.starts[: each.asked] for each in words],
+            [each.ends[: each.asked] for each in words],
+        )
     )
-    return Scored(text, tuple(starts), tuple(ends), tuple(logprobs), None if same else names)
+    names = (
+        (at, _names(request.text, each, vocabulary))
+        for at, (request, each) in enumerate(zip(requests, words, strict=True))
+    )
+    pieces = {at: found for at, found in names if found is not None}
+    return Scores([request.text for request in requests], offsets, starts, ends, logprobs, pieces)
+
+
+def _names(text: str, words: Worded, vocabulary: Vocabulary) -> tuple[str, ...] | None:
+    """What the vocabulary calls the words that count; None where that is what the text says."""
+    ids = words.ids[: words.asked]
+    if vocabulary.unknown in ids:
+        return tuple(UNKNOWN if number == vocabulary.unknown else vocabulary.names[number] for number in ids)
+    names = tuple(map(vocabulary.names.__getitem__, ids))
+    written = tuple([text[start:stop] for start, stop in zip(words.starts, words.ends, strict=True)][: words.asked])
+    return None if names == written else names
 
 
 def read_words(path: Path) -> tuple[list[str], dict[str, int]]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wug import stats_paired as paired
 from wug.rows import Placed
-from wug.stats import same_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Floats: TypeAlias = "NDArray[np.float64]"
+Ints: TypeAlias = "NDArray[np.int64]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Column:
 
     judged: bool
     """Right or wrong, as 1 and 0; else numbers."""
-    items: tuple[str, ...]
-    """What each belongs to: its item, or the first item that was asked the same source."""
-    keys: tuple[tuple[str, int], ...]
-    """The item, and which of its outcomes it is: no two are the same."""
-    places: tuple[int, ...]
+    units: Ints
+    """The number of what each belongs to: its item, or the first item that was asked the same source."""
+    keys: Ints
+    """The number of the item, and which of its outcomes it is: no two are the same."""
+    places: Ints
     """Which outcome of the result."""
     values: Floats
     non_finite: int
@@ -41,13 +41,15 @@ class Column:
 class Paired:
     """Outcomes that both sides have, in the order of the first side's first run."""
 
-    items: tuple[str, ...]
+    units: Ints
+    names: Sequence[str]
+    """What the units are called, by their numbers."""
     judged: bool
     first: Floats
     """A row for each run of the side."""
     second: Floats
-    places: tuple[tuple[int, int], ...]
-    """Where in the first run of each side an outcome stands."""
+    places: Ints
+    """Where in the first run of each side an outcome stands: two columns."""
     left_out: tuple[int, int]
     """Outcomes of the first and of the second side that the other lacks."""
 
@@ -62,12 +64,13 @@ class Paired:
 class Clusters:
     """The items of paired outcomes: the sum of each one's differences, and how many there are."""
 
-    names: tuple[str, ...]
+    units: Ints
+    """Their numbers, in the order in which they come."""
     sums: Floats
     apart: Floats
     """The sum of the differences without their signs: 0 where the sides agree on all of an item's outcomes."""
     sizes: Floats
-    firsts: NDArray[np.int64]
+    firsts: Ints
     """The place of each one's first outcome in the pairing."""
     single: bool
     """Whether each has one outcome."""
@@ -83,49 +86,99 @@ class Verdict:
     tested: paired.Tested
 
 
-def columns(rows: Iterable[Placed]) -> dict[str, Column]:
+class Names:
+    """The items of a suite by numbers, the same for all runs of it."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number(self, item: str) -> int:
+        """The number of an item."""
+        return self._numbers.setdefault(item, len(self._numbers))
+
+    def all(self) -> list[str]:
+        """The items in the order of their numbers."""
+        return list(self._numbers)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The outcomes of a check as they come."""
+
+    places: array[int] = field(default_factory=lambda: array("q"))
+    items: array[int] = field(default_factory=lambda: array("q"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+    judged: bool = True
+    non_finite: int = 0
+
+
+def columns(rows: Iterable[Placed], names: Names) -> dict[str, Column]:
     """The column of each check among outcomes."""
-    found: dict[str, list[tuple[int, str, float]]] = {}
-    non_finite: Counter[str] = Counter()
-    sources: list[tuple[str, object]] = []
+    found: dict[str, _Rows] = {}
+    first: dict[str, int] = {}
+    repeating: dict[int, int] = {}
     for row in rows:
-        outcome = row.outcome
-        sources.append((outcome.item, outcome.detail.get("source")))
-        if outcome.value is not None and math.isfinite(outcome.value):
-            found.setdefault(outcome.check, []).append((row.place, outcome.item, outcome.value))
-        elif outcome.value is not None:
-            non_finite[outcome.check] += 1
-    first = same_source(sources)
-    return {check: _column(each, non_finite[check], first) for check, each in found.items()}
+        outcome, value = row.outcome, row.outcome.value
+        item = names.number(outcome.item)
+        source = outcome.detail.get("source")
+        if isinstance(source, str) and first.setdefault(source, item) != item:
+            repeating[item] = first[source]
+        if value is None:
+            continue
+        some = found.setdefault(outcome.check, _Rows())
+        if math.isfinite(value):
+            some.places.append(row.place)
+            some.items.append(item)
+            some.values.append(value)
+            some.judged = some.judged and isinstance(value, bool)
+        else:
+            some.non_finite += 1
+    stands = np.arange(len(names))
+    stands[list(repeating)] = list(repeating.values())
+    return {check: _column(some, stands) for check, some in found.items() if some.values}
 
 
-def _column(rows: Sequence[tuple[int, str, float]], non_finite: int, first: Mapping[str, str]) -> Column:
-    """The outcomes of a check; `first` has the item that stands for another."""
-    places, items, values = zip(*rows, strict=True)
-    times: Counter[str] = Counter()
-    keys = []
-    for item in items:
-        keys.append((item, times[item]))
-        times[item] += 1
-    judged = all(isinstance(value, bool) for value in values)
-    units = tuple(first.get(item, item) for item in items)
-    return Column(judged, units, tuple(keys), places, np.asarray(values, np.float64), non_finite)
+def _column(rows: _Rows, stands: Ints) -> Column:
+    """The outcomes of a check; `stands` has for each item the one that stands for it."""
+    items = np.asarray(rows.items)
+    values = np.asarray(rows.values)
+    return Column(rows.judged, stands[items], _keys(items), np.asarray(rows.places), values, rows.non_finite)
 
 
-def pair(first: Sequence[Column], second: Sequence[Column]) -> Paired:
+def _keys(items: Ints) -> Ints:
+    """The number of each outcome's item, and above it which of the item's outcomes it is."""
+    order = np.argsort(items, kind="stable")
+    ordered = items[order]
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    times = np.arange(len(items)) - np.repeat(begins, np.diff([*begins, len(items)]))
+    keys = items.copy()
+    keys[order] += times << 40
+    return keys
+
+
+def pair(first: Sequence[Column], second: Sequence[Column], names: Sequence[str]) -> Paired:
     """The outcomes that all runs of both sides have."""
-    indexes = [{key: place for place, key in enumerate(column.keys)} for column in (*first, *second)]
-    keys = [key for key in first[0].keys if all(key in index for index in indexes[1:])]
-    rows = np.asarray([[index[key] for key in keys] for index in indexes], np.intp).reshape(len(indexes), len(keys))
-    values = np.stack([column.values[row] for column, row in zip((*first, *second), rows, strict=True)])
-    left, right = rows[0].tolist(), rows[len(first)].tolist()
+    every = (*first, *second)
+    keys = first[0].keys
+    for column in every[1:]:
+        keys = keys[np.isin(keys, column.keys)]
+    rows = []
+    for column in every:
+        order = np.argsort(column.keys)
+        rows.append(order[np.searchsorted(column.keys, keys, sorter=order)])
+    values = np.stack([column.values[row] for column, row in zip(every, rows, strict=True)])
+    left, right = rows[0], rows[len(first)]
     shared = len(keys)
     return Paired(
-        items=tuple(first[0].items[place] for place in left),
-        judged=all(column.judged for column in (*first, *second)),
+        units=first[0].units[left],
+        names=names,
+        judged=all(column.judged for column in every),
         first=values[: len(first)],
         second=values[len(first) :],
-        places=tuple((first[0].places[a], second[0].places[b]) for a, b in zip(left, right, strict=True)),
+        places=np.stack([first[0].places[left], second[0].places[right]], axis=1),
         left_out=(max(len(c.keys) for c in first) - shared, max(len(c.keys) for c in second) - shared),
     )
 
@@ -133,29 +186,38 @@ def pair(first: Sequence[Column], second: Sequence[Column]) -> Paired:
 def pooled(parts: Sequence[tuple[str, Paired]]) -> Paired:
     """Several checks taken together; items of different suites, which the names tell apart, stay different."""
     several = len({suite for suite, _ in parts}) > 1
+    numbers = Names()
+    units = []
+    for suite, part in parts:
+        unique, inverse = np.unique(part.units, return_inverse=True)
+        named = (f"{suite}: {part.names[unit]}" if several else part.names[unit] for unit in unique.tolist())
+        units.append(np.asarray([numbers.number(name) for name in named], np.int64)[inverse])
     return Paired(
-        items=tuple(f"{suite}: {item}" if several else item for suite, part in parts for item in part.items),
+        units=np.concatenate(units),
+        names=numbers.all(),
         judged=all(part.judged for _, part in parts),
         first=np.concatenate([part.first for _, part in parts], axis=1),
         second=np.concatenate([part.second for _, part in parts], axis=1),
-        places=tuple(place for _, part in parts for place in part.places),
+        places=np.concatenate([part.places for _, part in parts]),
         left_out=(sum(part.left_out[0] for _, part in parts), sum(part.left_out[1] for _, part in parts)),
     )
 
 
 def cluster(rows: Paired) -> Clusters:
     """The outcomes of a pairing by item, the items in the order in which they come."""
-    numbers: dict[str, int] = {}
-    of = np.asarray([numbers.setdefault(item, len(numbers)) for item in rows.items], np.intp)
     differences = rows.differences
-    if len(numbers) == len(rows.items):
-        return Clusters(rows.items, differences, np.abs(differences), np.ones(len(of)), np.arange(len(of)), True)
+    unique, firsts, inverse = np.unique(rows.units, return_index=True, return_inverse=True)
+    if len(unique) == len(rows.units):
+        places = np.arange(len(unique))
+        return Clusters(rows.units, differences, np.abs(differences), np.ones(len(places)), places, True)
+    order = np.argsort(firsts)
+    rank = np.empty(len(unique), np.intp)
+    rank[order] = np.arange(len(unique))
+    of = rank[inverse]
     sums: Floats = np.bincount(of, weights=differences).astype(np.float64)
     apart: Floats = np.bincount(of, weights=np.abs(differences)).astype(np.float64)
     sizes: Floats = np.bincount(of).astype(np.float64)
-    firsts = np.zeros(len(numbers), np.int64)
-    firsts[of[::-1]] = np.arange(len(of))[::-1]
-    return Clusters(tuple(numbers), sums, apart, sizes, firsts, False)
+    return Clusters(unique[order], sums, apart, sizes, firsts[order], False)
 
 
 def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed: int) -> Verdict:
@@ -167,7 +229,7 @@ def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed:
     if rows.judged and clusters.single and len(rows.first) == len(rows.second) == 1:
         only_first = int(np.sum(rows.first[0] > rows.second[0]))
         only_second = int(np.sum(rows.first[0] < rows.second[0]))
-        found = paired.tango(only_first, only_second, len(rows.items))
+        found = paired.tango(only_first, only_second, len(rows.units))
         return Verdict(found.low, found.high, "tango", paired.mcnemar(only_first, only_second))
     # A sum over runs that is 0 but for rounding is 0.
     sums = np.where(np.abs(clusters.sums) < 1e-12, 0.0, clusters.sums)

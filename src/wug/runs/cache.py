@@ -1,7 +1,9 @@
 """The file of answers: nothing is asked twice, and no answer comes out other than it went in.
 
-A value is kept with a checksum that covers its key too, so a damaged row, or one under another's key, is told from a
-sound one. The file may be deleted at any time, and one that is damaged beyond reading is put aside for a new one.
+Answers are kept in blocks of a thousand or so, each with the keys of its answers and a checksum over all of it, so a
+damaged block is told from a sound one. Whoever looks for answers reads the keys of a model first, 16 bytes an answer:
+that takes less time than looking up each. The file may be deleted at any time, and one that is damaged beyond reading
+is put aside for a new one.
 """
 
 from __future__ import annotations
@@ -10,30 +12,49 @@ import hashlib
 import logging
 import sqlite3
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from wug.errors import StoreError
 from wug.runs.sqlite import BESIDE, FAULTS, Connection, is_damage, is_ours, make_private, mark_of, why
 
-READ = 500
-"""Keys looked up in one statement; SQLite allows 999 at least."""
 APPLICATION = 0x77756741
 """What SQLite keeps in the file's head to tell a cache of ours (`wugA`) from another program's file."""
-VERSION = 2
-"""2 added checksums; answers of an earlier one are dropped, as they can be asked again."""
-CHECK = 8
-"""Bytes of a checksum."""
+VERSION = 3
+"""2 added checksums, 3 blocks; answers of an earlier one are dropped, as they can be asked again."""
+KEY = 16
+"""Bytes of a key."""
+TABLES = """
+CREATE TABLE blocks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, model BLOB, keys BLOB, answers BLOB, seal BLOB);
+CREATE INDEX blocks_by_model ON blocks (model, id)
+"""
+
+Keys: TypeAlias = npt.NDArray[np.bytes_]
+"""Keys as an array of so many bytes each; to Python, numpy gives them without the zeros at their end."""
 
 log = logging.getLogger("wug")
 
 
-class Cache:
-    """A file of answers by key."""
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Answers that were kept together."""
 
-    def __init__(self, path: Path) -> None:
+    keys: Keys
+    answers: bytes
+
+
+class Cache:
+    """A file of answers by key; without a path, one of the system's that goes when it is closed."""
+
+    def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.damaged = 0
-        """Rows that failed their checksum since this was opened."""
+        """Answers that were lost since this was opened, because their block failed its checksum."""
         try:
             self._db = self._open()
         except (sqlite3.Error, OSError, ValueError) as error:
@@ -41,17 +62,35 @@ class Cache:
                 raise self._unusable(error) from None
             self._db = self._open()
 
-    def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that are there and sound."""
+    def keys(self, model: bytes, beyond: int = 0) -> list[tuple[int, Keys]]:
+        """The numbers and keys of a model's blocks, of those with a number beyond one that is known."""
+        sql = "SELECT id, keys FROM blocks WHERE model = ? AND id > ? ORDER BY id"
         try:
-            return self._read(keys)
+            rows = self._db.execute(sql, (model, beyond)).fetchall()
         except FAULTS as error:
             self._renew(error)
-            return {}
+            return []
+        return [(number, _keys(keys)) for number, keys in rows if isinstance(keys, bytes)]
 
-    def write(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Keep answers, all of them or none."""
-        sealed = [(key, value + _checksum(key, value)) for key, value in rows]
+    def block(self, model: bytes, number: int) -> Block | None:
+        """A block of a model's answers; None where it is gone. One that is damaged is dropped, and counted."""
+        try:
+            row = self._db.execute("SELECT model, keys, answers, seal FROM blocks WHERE id = ?", (number,)).fetchone()
+            if row is None:
+                return None
+            if all(isinstance(part, bytes) for part in row) and row[0] == model and row[3] == _seal(*row[:3]):
+                return Block(_keys(row[1]), row[2])
+            self._db.execute("DELETE FROM blocks WHERE id = ?", (number,))
+        except FAULTS as error:
+            self._renew(error)
+            return None
+        self.damaged += len(row[1]) // KEY if isinstance(row[1], bytes) else 1
+        return None
+
+    def write(self, model: bytes, blocks: Sequence[Block]) -> None:
+        """Keep blocks of a model's answers, all of them or none."""
+        packed = [(model, block.keys.tobytes(), block.answers) for block in blocks]
+        sealed = [(*row, _seal(*row)) for row in packed]
         try:
             self._write(sealed)
         except FAULTS as error:
@@ -63,8 +102,10 @@ class Cache:
         self._db.close()
 
     def _open(self) -> sqlite3.Connection:
-        make_private(self.path)
-        db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False, factory=Connection)
+        if self.path is not None:
+            make_private(self.path)
+        name = self.path or ""
+        db = sqlite3.connect(name, timeout=60, isolation_level=None, check_same_thread=False, factory=Connection)
         try:
             self._require_ours(db)
             db.execute("PRAGMA journal_mode=WAL")
@@ -80,28 +121,15 @@ class Cache:
     def _require_ours(self, db: sqlite3.Connection) -> None:
         """Refuse another program's file before anything in it is changed."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if not is_ours(db, APPLICATION, {"answers"}):
+        if not is_ours(db, APPLICATION, {"answers", "blocks", "sqlite_sequence"}):
             raise StoreError(f"{self.path} is no answer cache of wug's: choose another file with --cache")
         if version > VERSION:
             raise StoreError(f"the answer cache {self.path} was written by a newer wug: choose another with --cache")
 
-    def _read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        found: dict[bytes, bytes] = {}
-        for first in range(0, len(keys), READ):
-            some = keys[first : first + READ]
-            marks = ",".join("?" * len(some))
-            for key, sealed in self._db.execute(f"SELECT key, value FROM answers WHERE key IN ({marks})", some):
-                value = sealed[:-CHECK] if isinstance(sealed, bytes) else b""
-                if isinstance(sealed, bytes) and sealed[-CHECK:] == _checksum(key, value):
-                    found[key] = value
-                else:
-                    self.damaged += 1
-        return found
-
-    def _write(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    def _write(self, rows: Iterable[tuple[bytes, bytes, bytes, bytes]]) -> None:
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows)
+            self._db.executemany("INSERT INTO blocks (model, keys, answers, seal) VALUES (?, ?, ?, ?)", rows)
             self._db.execute("COMMIT")
         except BaseException:
             if self._db.in_transaction:
@@ -117,7 +145,7 @@ class Cache:
 
     def _put_aside(self, error: Exception) -> bool:
         """Whether a damaged cache of ours was put aside; another program's file is never touched."""
-        if not is_damage(error) or mark_of(self.path) != APPLICATION:
+        if self.path is None or not is_damage(error) or mark_of(self.path) != APPLICATION:
             return False
         aside = self.path.with_name(f"{self.path.name}.damaged")
         try:
@@ -131,8 +159,8 @@ class Cache:
 
     def _unusable(self, error: Exception) -> StoreError:
         return StoreError(
-            f"the answer cache {self.path} cannot be used: {why(error)}. It may be deleted; or choose another with "
-            "--cache, or none with --no-cache"
+            f"the answer cache {self.path or 'of this run'} cannot be used: {why(error)}. It may be deleted; or choose "
+            "another with --cache, or none with --no-cache"
         )
 
 
@@ -141,8 +169,8 @@ def _prepare(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         if db.execute("PRAGMA user_version").fetchone() != (VERSION,):  # nobody else was quicker
-            db.execute("DROP TABLE IF EXISTS answers")
-            db.execute("CREATE TABLE answers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+            for statement in ("DROP TABLE IF EXISTS answers", "DROP TABLE IF EXISTS blocks", *TABLES.split(";")):
+                db.execute(statement)
             db.execute(f"PRAGMA application_id={APPLICATION}")
             db.execute(f"PRAGMA user_version={VERSION}")
     except BaseException:
@@ -151,5 +179,12 @@ def _prepare(db: sqlite3.Connection) -> None:
     db.execute("COMMIT")
 
 
-def _checksum(key: bytes, value: bytes) -> bytes:
-    return hashlib.blake2b(value, digest_size=CHECK, key=key).digest()
+def _keys(data: bytes) -> Keys:
+    """Keys as they are kept; where a damaged row has a part of one at its end, without it."""
+    return np.frombuffer(data[: len(data) // KEY * KEY], f"S{KEY}")
+
+
+def _seal(model: bytes, keys: bytes, answers: bytes) -> bytes:
+    digest = hashlib.blake2b(keys, digest_size=8, key=model)
+    digest.update(answers)
+    return digest.digest()

@@ -174,12 +174,15 @@ def compare(store: Store, sides: Sequence[Sequence[int]], choice: Choice | None 
     work = _Work(shelf, _name_sides(shared.sides, labels), choice)
     parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
     for test in shared.tests:
+        items = _pairing.Names()
         columns = {
-            place: [_pairing.columns(shelf.every(stored.id)) for stored in side] for place, side in test.results.items()
+            place: [_pairing.columns(shelf.every(stored.id), items) for stored in side]
+            for place, side in test.results.items()
         }
+        names = items.all()
         checks = _shared.choose(test, columns, choice.checks)
         for couple in couples:
-            parts[couple] += _paired(test, columns, couple, checks)
+            parts[couple] += _paired(test, columns, couple, checks, names)
     found = [contrast for couple in couples for contrast in work.contrasts(couple, parts[couple])]
     if not found:
         raise _shared.nothing_to_compare(shelf, shared.tests, choice.checks)
@@ -240,8 +243,8 @@ class _Work:
             first=first,
             second=second,
             share=rows.judged,
-            n=len(rows.items),
-            items=len(clusters.names),
+            n=len(rows.units),
+            items=len(clusters.units),
             value_first=values[0],
             value_second=values[1],
             difference=_rounded(values[1] - values[0]),
@@ -270,16 +273,16 @@ class _Work:
         order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[: self.choice.items]
         chosen = [int(place) for place in order if clusters.apart[place] > TINY]
         stored = [StoredRows(self.shelf, parts[0].test.results[place][0].id) for place in couple]
-        items = np.asarray([]) if clusters.single else np.asarray(rows.items)
         for number in chosen:
-            mine = slice(number, number + 1) if clusters.single else items == clusters.names[number]
+            item = rows.names[clusters.units[number]]
+            mine = slice(number, number + 1) if clusters.single else rows.units == clusters.units[number]
             values = [float(side[:, mine].mean()) for side in (rows.first, rows.second)]
             if len(parts) > 1:
-                yield Disagreement(clusters.names[number], values[0], values[1])
+                yield Disagreement(item, values[0], values[1])
                 continue
-            places = rows.places[clusters.firsts[number]]
+            places = rows.places[clusters.firsts[number]].tolist()
             first, second = (side.at(place).outcome for side, place in zip(stored, places, strict=True))
-            yield Disagreement(clusters.names[number], values[0], values[1], first.groups, first.detail, second.detail)
+            yield Disagreement(item, values[0], values[1], first.groups, first.detail, second.detail)
 
 
 def _label(place: int) -> str:
@@ -315,6 +318,7 @@ def _paired(
     columns: Mapping[int, Sequence[Mapping[str, _pairing.Column]]],
     couple: tuple[int, int],
     checks: Sequence[str],
+    names: Sequence[str],
 ) -> Iterator[_Part]:
     """The outcomes of two sides, for each check that all their runs have."""
     if not all(place in columns for place in couple):
@@ -322,8 +326,8 @@ def _paired(
     for check in checks:
         sides = [[run[check] for run in columns[place] if check in run] for place in couple]
         if all(len(side) == len(columns[place]) for side, place in zip(sides, couple, strict=True)):
-            rows = _pairing.pair(*sides)
-            if rows.items:
+            rows = _pairing.pair(sides[0], sides[1], names)
+            if len(rows.units):
                 yield _Part(test, check, rows, sum(column.non_finite for side in sides for column in side))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -16,6 +17,8 @@ from wug.runs.opening import Opened
 from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
 from wug.runs.store import Store, run_key
+from wug.runs.waiting import Waiting
+from wug.scores import Scores
 from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Signature, Status, Suite
 
 EXAMPLE = 80
@@ -44,9 +47,9 @@ class Listened:
         self._said: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
-        answers: list[Scored] = self._model.score(requests)
+        answers: Sequence[Scored] = self._model.score(requests)
         self._hear([request.text for request in requests], answers)
         return answers
 
@@ -63,10 +66,11 @@ class Listened:
 
     def _hear(self, questions: Sequence[str], answers: Sequence[Scored | Answer]) -> None:
         self._answers += len(answers)
-        for question, answer in zip(questions, answers, strict=True):
-            for text in answer.notices:
+        each = enumerate(answer.notices for answer in answers)
+        for place, notices in sorted(answers.notices.items()) if isinstance(answers, Scores) else each:
+            for text in notices:
                 self._said[text] += 1
-                self._examples.setdefault(text, question[:EXAMPLE])
+                self._examples.setdefault(text, questions[place][:EXAMPLE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,8 @@ def ask_through(model: Any, cache: Cache | None = None, progress: Progress | Non
 
 def evaluate(suites: Sequence[Suite], asker: Asker, method: stats.Method = "wilson") -> Iterator[Result]:
     """A result for each suite; the questions of all of them are asked together first."""
-    yield from _ask(_tasks(suites, asker), asker, method)
+    for task in _asked(_tasks(suites, asker), asker):
+        yield _judge(task, asker, method)
 
 
 def record(
@@ -111,6 +116,8 @@ def record(
 ) -> Recorded:
     """Ask `model` what `suites` want to know; each result is in the store before the next one is made.
 
+    Its outcomes then stay there, and are read when someone looks; without a store they are in memory.
+
     A run that breaks off stays in the store as far as it came, and the same run takes it up again.
     """
     whole = model if isinstance(model, Opened) else Opened(model)
@@ -120,14 +127,14 @@ def record(
     results: list[Result] = []
     try:
         if store is None:
-            results += _ask(tasks, asker, interval)
+            results += (_judge(task, asker, interval) for task in _asked(tasks, asker))
             return Recorded(None, tuple(results))
         key = run_key([task.signature for task in tasks], {"interval": interval, "given": dict(whole.given)})
         named = {} if whole.spec is None else {"specification": str(whole.spec), "revision": whole.spec.revision}
         with store.writing(key, whole.id, command, **named) as (number, add):
-            for result in _ask(tasks, asker, interval):
-                add(result)
-                results.append(result)
+            for task in _asked(tasks, asker):
+                with closing(Waiting()) as waiting:
+                    results.append(add(_judge(task, asker, interval, waiting.add), waiting))
         return Recorded(number, tuple(results))
     finally:
         if cache is not None and cache.damaged:
@@ -148,32 +155,43 @@ def _tasks(suites: Sequence[Suite], asker: Asker) -> list[Task]:
     return tasks
 
 
-def _questions(tasks: Sequence[Task]) -> list[Any]:
-    """What the suites ask up front."""
-    return list(chain.from_iterable(task.questions for task in tasks))
+def _questions(tasks: Sequence[Task]) -> Sequence[Any]:
+    """What the suites ask up front; a single one may make its questions when they are looked at."""
+    return tasks[0].questions if len(tasks) == 1 else list(chain.from_iterable(task.questions for task in tasks))
 
 
-def _ask(tasks: Sequence[Task], asker: Asker, method: stats.Method) -> Iterator[Result]:
+def _asked(tasks: Sequence[Task], asker: Asker) -> Iterator[Task]:
+    """The tasks, once what they ask up front is answered."""
     if not asker.model.ordered:
         asker.model.obtain(_questions(tasks))
-    for task in tasks:
-        yield _judge(task, asker, method)
+    yield from tasks
 
 
-def _judge(task: Task, asker: Asker, method: stats.Method) -> Result:
+def _judge(task: Task, asker: Asker, method: stats.Method, keep: Callable[[Outcome], None] | None = None) -> Result:
     """The result of one suite; a fault in it is a failed result, not the end of the run."""
-    rows: list[Row] = []
-    status: Status = "complete"
-    model = Listened(asker.model)
-    try:
-        rows.extend(task.suite.run(model))
-    except WugError as error:
-        if asker.model.failed:  # no suite will fare better
-            raise
-        rows.append(Notice(f"failed: {error}"))
-        status = "failed"
-    rows.extend(model.notices())
-    return conclude(task.suite, asker.model.id, task.signature, rows, status, method)
+    judging = _Judging(task, asker)
+    result = conclude(task.suite, asker.model.id, task.signature, judging.rows(), method, keep)
+    return replace(result, status=judging.status)
+
+
+class _Judging:
+    """The rows of a suite as they come, and how that ended."""
+
+    def __init__(self, task: Task, asker: Asker) -> None:
+        self._task, self._asker = task, asker
+        self.status: Status = "complete"
+
+    def rows(self) -> Iterator[Row]:
+        """What the suite says, then what the model said about its answers."""
+        model = Listened(self._asker.model)
+        try:
+            yield from self._task.suite.run(model)
+        except WugError as error:
+            if self._asker.model.failed:  # no suite will fare better
+                raise
+            yield Notice(f"failed: {error}")
+            self.status = "failed"
+        yield from model.notices()
 
 
 def conclude(
@@ -181,17 +199,20 @@ def conclude(
     model: str,
     signature: Signature | str,
     rows: Iterable[Row],
-    status: Status = "complete",
     method: stats.Method = "wilson",
+    keep: Callable[[Outcome], None] | None = None,
 ) -> Result:
-    """A result made of a suite's rows."""
+    """A result made of a suite's rows; its outcomes are handed to `keep`, or are in the result without it."""
     outcomes: list[Outcome] = []
+    collected = stats.Collected()
+    hand = keep or outcomes.append
     given: list[Estimate] = []
     notices: Counter[str] = Counter()
     for row in rows:
         match row:
             case Outcome():
-                outcomes.append(row)
+                hand(row)
+                collected.add(row)
             case Estimate():
                 given.append(row)
             case Notice():
@@ -201,10 +222,10 @@ def conclude(
         suite=suite.name,
         kind=suite.kind,
         model=model,
-        status=status,
+        status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
-        n=len({outcome.item for outcome in outcomes}) or len(suite),
-        estimates=(*stats.estimates(outcomes, method), *(stats.remade(estimate, method) for estimate in given)),
+        n=collected.items or len(suite),
+        estimates=(*collected.estimates(method), *(stats.remade(estimate, method) for estimate in given)),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         descriptions={check.name: check.meaning for check in checks} or dict(getattr(suite, "descriptions", {})),

@@ -1,46 +1,45 @@
 """A model behind the answer cache: what is missing is asked in sorted chunks, each kept before the next.
 
-The key is a digest of the model's identity, the version of the scoring code, every option that the user gave, and
-the request.
+The key of an answer is a digest of the model's identity, the version of the scoring code, every option that the user
+gave, and the request.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from typing import Generic, TypeVar
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, replace
+from itertools import chain
+from typing import Generic, NamedTuple, TypeVar
 
-from wug.runs.cache import Cache
+import numpy as np
+
+from wug.runs.block_index import Found, Ints, Places
+from wug.runs.cache import KEY, Block, Cache, Keys
 from wug.runs.deferred import Deferred
+from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
+from wug.scores import Scores
 from wug.types import Answer, Generator, Request, Scored, Scorer
 
 SCORING = 2
 """The version of the code that makes answers: raise it whenever an answer of any backend could change."""
-CHUNK = 1024
-"""Questions at a time, as long as only the cache is asked."""
+CHUNK = 16_384
+"""Questions that a suite asks at a time."""
+BLOCK = 1024
+"""Answers that are kept together."""
+HELD = 16 * 1024**2
+"""Bytes of answers that are held in memory; others are read from the cache again when they are wanted."""
 
 Question = TypeVar("Question", Request, str)
-Reply = TypeVar("Reply", Scored, Answer)
+Replies = TypeVar("Replies", Scores, Answers)
 Progress = Callable[[int, int], None]
 """Told how many of how many questions are answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Codec(Generic[Question, Reply]):
-    """How questions become keys and replies become bytes."""
-
-    verb: str
-    """What is asked of the model."""
-    key: Callable[[Question], bytes]
-    pack: Callable[[Reply], bytes]
-    unpack: Callable[[Question, bytes], Reply]
-
-
-class Remembered(Generic[Question, Reply]):
+class Remembered(ABC, Generic[Question, Replies]):
     """A model whose replies go through the cache.
 
     The chunks depend only on what is missing, and those that were kept before a kill are the first ones: so a
@@ -50,8 +49,7 @@ class Remembered(Generic[Question, Reply]):
     def __init__(
         self,
         model: Scorer | Generator,
-        ask: Callable[[Sequence[Question]], list[Reply]],
-        codec: Codec[Question, Reply],
+        verb: str,
         cache: Cache | None,
         progress: Progress,
         given: Mapping[str, str] | None,
@@ -59,22 +57,19 @@ class Remembered(Generic[Question, Reply]):
         self.id, self.options = model.id, model.options
         self.ordered: bool = getattr(model, "ordered", False)
         self._model = model
-        self._ask: Callable[[Sequence[Question]], list[Reply]] = ask
-        self._codec: Codec[Question, Reply] = codec
-        self._cache, self._progress = cache, progress
-        self._start = hashlib.blake2b(
-            identity(codec.verb, model.id, model.options, given or {}).encode(), digest_size=16
-        )
-        self._memory: dict[bytes, bytes | Reply] = {}
-        """Replies as the cache has them, which takes a quarter of the room; without a cache, as the model gave them."""
+        self._cache, self._progress = cache or Cache(), progress
+        whose = identity(verb, model.id, model.options, given or {})
+        self._start = hashlib.blake2b(whose.encode(), digest_size=KEY)
+        self._whose = self._start.digest()
+        self._known = Places()
+        self._held: _Held[Replies] = _Held()
         self.asked = 0
         """Questions put to the model, rather than found in the cache."""
 
     @property
     def chunk(self) -> int:
-        """How many questions it likes at a time; those that the cache answers need no model to say so."""
-        known = not isinstance(self._model, Deferred) or self._model.is_loaded
-        return self._model.chunk if known else CHUNK
+        """How many questions it likes at a time; the model gets them in chunks of its own."""
+        return self._model.chunk if self.ordered else CHUNK
 
     @property
     def failed(self) -> bool:
@@ -83,92 +78,171 @@ class Remembered(Generic[Question, Reply]):
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """Load a model that is not loaded yet, if it has to answer any of these questions."""
-        if isinstance(self._model, Deferred) and self._recall(self._new(map(self._codec.key, questions), questions)):
+        if isinstance(self._model, Deferred) and self._unanswered(questions, self._keys(questions)).missing:
             self._model.loaded()
 
-    def obtain(self, questions: Sequence[Question]) -> list[bytes]:
+    def obtain(self, questions: Sequence[Question]) -> Keys:
         """Have a reply to each question, from the cache or from the model; the keys of the questions come back."""
-        keys = list(map(self._codec.key, questions))
-        wanted = self._new(keys, questions)
-        missing = self._recall(wanted)
-        done = len(wanted) - len(missing)
-        self._progress(done, len(wanted))
-        size = self._model.chunk if missing else CHUNK
+        keys = self._keys(questions)
+        missing, total = self._unanswered(questions, keys)
+        done = total - len(missing)
+        self._progress(done, total)
+        size = self._model.chunk if missing else 1
         for first in range(0, len(missing), size):
             some = missing[first : first + size]
-            found = self._ask([wanted[key] for key in some])
-            if self._cache is None:
-                self._memory.update(zip(some, found, strict=True))
-            else:
-                packed = dict(zip(some, map(self._codec.pack, found), strict=True))
-                self._cache.write([(self._digest(key), data) for key, data in packed.items()])
-                self._memory.update(packed)
+            self._keep(keys[some], self._replied([questions[place] for place in some]))
             self.asked += len(some)
             done += len(some)
-            self._progress(done, len(wanted))
+            self._progress(done, total)
         return keys
 
-    def replies(self, questions: Sequence[Question]) -> list[Reply]:
+    def replies(self, questions: Sequence[Question]) -> Replies:
         """One reply for each question, in order."""
-        unpack = self._codec.unpack
-        kept = map(self._memory.__getitem__, self.obtain(questions))
-        return [unpack(q, data) if isinstance(data, bytes) else data for q, data in zip(questions, kept, strict=True)]
+        keys = self.obtain(questions)
+        while True:
+            found = self._known.find(keys)
+            order = np.argsort(found.blocks, kind="stable")
+            groups = np.split(order, np.flatnonzero(np.diff(found.blocks[order])) + 1) if len(order) else []
+            parts = [self._taken(keys, found, some) for some in groups]
+            sound = [part for part in parts if part is not None]
+            if len(sound) == len(parts):
+                back = np.empty(len(order), np.int64)
+                back[order] = np.arange(len(order))
+                return self._joined(questions, sound, back)
+            self.obtain(questions)  # what was damaged is asked again
 
-    def _new(self, keys: Iterable[bytes], questions: Sequence[Question]) -> dict[bytes, Question]:
-        """The questions without a reply as yet, each once."""
-        return {key: question for key, question in zip(keys, questions, strict=True) if key not in self._memory}
+    @abstractmethod
+    def _key(self, question: Question) -> bytes:
+        """What tells a question from others."""
 
-    def _recall(self, wanted: Iterable[bytes]) -> list[bytes]:
-        """Take what the cache has; what it has not comes back, in order."""
-        keys = sorted(wanted)
-        if self._cache is None:
-            return keys
-        digests = list(map(self._digest, keys))
-        found = self._cache.read(sorted(digests))  # in the order of the file, so that each page of it is read once
-        missing = []
-        for key, digest in zip(keys, digests, strict=True):
-            data = found.get(digest)
-            if data is None:
-                missing.append(key)
-            else:
-                self._memory[key] = data
-        return missing
+    @abstractmethod
+    def _rank(self, question: Question) -> str:
+        """What questions are sorted by."""
 
-    def _digest(self, key: bytes) -> bytes:
-        digest = self._start.copy()
-        digest.update(key)
-        return digest.digest()
+    @abstractmethod
+    def _replied(self, questions: Sequence[Question]) -> Replies:
+        """What the model replies."""
+
+    @abstractmethod
+    def _pack(self, replies: Replies) -> bytes:
+        """Replies as the cache keeps them."""
+
+    @abstractmethod
+    def _unpack(self, data: bytes) -> Replies:
+        """Replies that the cache had."""
+
+    @abstractmethod
+    def _joined(self, questions: Sequence[Question], parts: Sequence[Replies], order: Ints) -> Replies:
+        """The replies of several parts in an order, each to its question."""
+
+    def _keys(self, questions: Sequence[Question]) -> Keys:
+        start, key_of = self._start.copy, self._key
+        keys = bytearray()
+        for question in questions:
+            digest = start()
+            digest.update(key_of(question))
+            keys += digest.digest()
+        return np.frombuffer(bytes(keys), f"S{KEY}")
+
+    def _unanswered(self, questions: Sequence[Question], keys: Keys) -> _Unanswered:
+        """The places of the questions without a reply as yet, sorted by what is asked."""
+        unique, first = np.unique(keys, return_index=True)
+        unknown = self._known.find(unique).blocks == 0
+        new = int(unknown.sum())
+        if new:
+            self._learn()
+            unknown = self._known.find(unique).blocks == 0
+        places: list[int] = first[unknown].tolist()
+        return _Unanswered(sorted(places, key=lambda place: self._rank(questions[place])), new)
+
+    def _learn(self) -> None:
+        """Find out which answers were written since this was asked last, here or by another process."""
+        for number, keys in self._cache.keys(self._whose, self._known.newest):
+            self._known.add(number, keys)
+
+    def _keep(self, keys: Keys, replies: Replies) -> None:
+        cuts = [range(at, min(at + BLOCK, len(keys))) for at in range(0, len(keys), BLOCK)]
+        self._cache.write(self._whose, [Block(keys[cut], self._pack(replies.take(cut))) for cut in cuts])
+        self._learn()
+
+    def _taken(self, keys: Keys, found: Found, some: Ints) -> Replies | None:
+        """The replies to some questions, all of one block; None where that is not as it was written."""
+        number, places = int(found.blocks[some[0]]), found.places[some]
+        block = self._held.get(number)
+        if block is None and (read := self._cache.block(self._whose, number)) is not None:
+            block = self._held.add(number, read.keys, self._unpack(read.answers), len(read.answers))
+        if block is None or places.max() >= len(block.keys) or (block.keys[places] != keys[some]).any():
+            self._held.drop(number)
+            self._known.forget(number)
+            return None
+        return block.replies.take(places)
 
 
-class RememberedScorer(Remembered[Request, Scored]):
+class RememberedScorer(Remembered[Request, Scores]):
     """A scorer whose answers go through the cache."""
 
     def __init__(
         self, model: Scorer, cache: Cache | None, progress: Progress, given: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(model, model.score, _SCORED, cache, progress, given)
+        super().__init__(model, "score", cache, progress, given)
+        self._score = model.score
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
         # Where an answer depends on those before it, none can be kept for another occasion.
-        return self._ask(requests) if self.ordered else self.replies(requests)
+        return self._score(requests) if self.ordered else self.replies(requests)
+
+    def _key(self, question: Request) -> bytes:
+        span = "" if question.span is None else f"{question.span[0]}:{question.span[1]}"
+        more = "" if question.reading is None else "\0" + ":".join(map(str, astuple(question.reading)))
+        return f"{question.text}\0{span}{more}".encode("utf-8", "surrogatepass")
+
+    def _rank(self, question: Request) -> str:
+        return question.text if question.span is None else f"{question.text}\0{question.span[0]}:{question.span[1]}"
+
+    def _replied(self, questions: Sequence[Request]) -> Scores:
+        return Scores.of(self._score(questions))
+
+    def _pack(self, replies: Scores) -> bytes:
+        return pack_scores(replies)
+
+    def _unpack(self, data: bytes) -> Scores:
+        return unpack_scores(data)
+
+    def _joined(self, questions: Sequence[Request], parts: Sequence[Scores], order: Ints) -> Scores:
+        return replace(Scores.join(parts).take(order), texts=[question.text for question in questions])
 
 
-class RememberedGenerator(Remembered[str, Answer]):
+class RememberedGenerator(Remembered[str, Answers]):
     """A generator whose answers go through the cache."""
 
     def __init__(
         self, model: Generator, cache: Cache | None, progress: Progress, given: Mapping[str, str] | None = None
     ) -> None:
-
-        def ask(sources: Sequence[str]) -> list[Answer]:
-            return [Answer(answer) if isinstance(answer, str) else answer for answer in model.generate(sources)]
-
-        super().__init__(model, ask, _ANSWER, cache, progress, given)
+        super().__init__(model, "generate", cache, progress, given)
+        self._generate = model.generate
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order."""
         return self.replies(sources)
+
+    def _key(self, question: str) -> bytes:
+        return question.encode("utf-8", "surrogatepass")
+
+    def _rank(self, question: str) -> str:
+        return question
+
+    def _replied(self, questions: Sequence[str]) -> Answers:
+        return Answers(Answer(found) if isinstance(found, str) else found for found in self._generate(questions))
+
+    def _pack(self, replies: Answers) -> bytes:
+        return pack_answers(replies)
+
+    def _unpack(self, data: bytes) -> Answers:
+        return unpack_answers(data)
+
+    def _joined(self, questions: Sequence[str], parts: Sequence[Answers], order: Ints) -> Answers:
+        return Answers(chain.from_iterable(parts)).take(order.tolist())
 
 
 def identity(verb: str, model: str, options: Mapping[str, str], given: Mapping[str, str]) -> str:
@@ -176,56 +250,43 @@ def identity(verb: str, model: str, options: Mapping[str, str], given: Mapping[s
     return json.dumps([SCORING, verb, model, sorted(options.items()), sorted(given.items())])
 
 
-def _text_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+class _Unanswered(NamedTuple):
+    """What is to be asked, and how many questions the cache was looked through for."""
+
+    missing: list[int]
+    total: int
 
 
-def _request_bytes(request: Request) -> bytes:
-    span = "" if request.span is None else f"{request.span[0]}:{request.span[1]}"
-    more = "" if request.reading is None else "\0" + ":".join(map(str, astuple(request.reading)))
-    return _text_bytes(f"{request.text}\0{span}{more}")
+class _HeldBlock(NamedTuple, Generic[Replies]):
+    """A block as it is used."""
+
+    keys: Keys
+    replies: Replies
+    size: int
 
 
-def _pack_answer(answer: Answer) -> bytes:
-    """The length of the text, the text, and the notices, if any, as JSON."""
-    text = _text_bytes(answer.text)
-    return struct.pack("<I", len(text)) + text + (json.dumps(answer.notices).encode() if answer.notices else b"")
+class _Held(Generic[Replies]):
+    """The blocks that were used last."""
 
+    def __init__(self) -> None:
+        self._blocks: OrderedDict[int, _HeldBlock[Replies]] = OrderedDict()
+        self._size = 0
 
-def _unpack_answer(source: str, data: bytes) -> Answer:
-    (size,) = struct.unpack_from("<I", data)
-    notices = data[4 + size :]
-    return Answer(data[4 : 4 + size].decode("utf-8", "surrogatepass"), tuple(json.loads(notices)) if notices else ())
+    def get(self, number: int) -> _HeldBlock[Replies] | None:
+        """The block of that number; None where it is not held."""
+        if number in self._blocks:
+            self._blocks.move_to_end(number)
+        return self._blocks.get(number)
 
+    def add(self, number: int, keys: Keys, replies: Replies, size: int) -> _HeldBlock[Replies]:
+        """A block that is used now, in the place of some that were not for long."""
+        self._blocks[number] = made = _HeldBlock(keys, replies, size)
+        self._size += size
+        while self._size > HELD and len(self._blocks) > 1:
+            self._size -= self._blocks.popitem(last=False)[1].size
+        return made
 
-def _pack_scored(answer: Scored) -> bytes:
-    """Columns as they are: a count, starts and ends as 32 bits, log-probabilities as 64; then, as JSON, all else."""
-    n = len(answer.starts)
-    logprobs = [math.nan if p is None else p for p in answer.logprobs]
-    more = [getattr(answer, name) for name in _MORE]
-    more = [] if all(column is None for column in more) else more
-    plain = answer.pieces is None and not answer.notices and not more
-    rest = b"" if plain else json.dumps([answer.pieces, answer.notices, *more]).encode()
-    return struct.pack(f"<I{n}i{n}i{n}d", n, *answer.starts, *answer.ends, *logprobs) + rest
-
-
-def _unpack_scored(request: Request, data: bytes) -> Scored:
-    (n,) = struct.unpack_from("<I", data)
-    columns = struct.unpack_from(f"<{n}i{n}i{n}d", data, 4)
-    logprobs: tuple[float | None, ...] = columns[2 * n :]
-    if math.isnan(sum(columns[2 * n :])):  # one of them is, or infinities of both signs are there
-        logprobs = tuple(None if math.isnan(p) else p for p in columns[2 * n :])
-    if len(data) == 4 + 16 * n:
-        return Scored(request.text, columns[:n], columns[n : 2 * n], logprobs)
-    pieces, notices, *more = json.loads(data[4 + 16 * n :])
-    pieces, *more = (None if column is None else tuple(column) for column in (pieces, *more))
-    return Scored(
-        request.text, columns[:n], columns[n : 2 * n], logprobs, pieces, tuple(notices),
-        **dict(zip(_MORE, more, strict=False)),
-    )  # fmt: skip
-
-
-_MORE = ("entropies", "ranks", "closed")
-"""What an answer has beside log-probabilities, where it was asked for."""
-_ANSWER: Codec[str, Answer] = Codec("generate", _text_bytes, _pack_answer, _unpack_answer)
-_SCORED: Codec[Request, Scored] = Codec("score", _request_bytes, _pack_scored, _unpack_scored)
+    def drop(self, number: int) -> None:
+        """Hold a block no longer."""
+        if number in self._blocks:
+            self._size -= self._blocks.pop(number).size

@@ -85,13 +85,18 @@ def prepare(db: sqlite3.Connection) -> None:
 
 def dump(data: Any) -> str:
     """JSON as the store keeps it."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = _encode(data)
     # Half a character cannot be written as UTF-8, but as an escape of JSON's.
     return text if is_unicode(text) else json.dumps(data, separators=(",", ":"))
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text has no half characters, which no file can hold."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -12,8 +12,8 @@ import os
 import socket
 import sqlite3
 import threading
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -23,8 +23,8 @@ from wug.rows import Placed, Rows
 from wug.runs.schema import VERSION, require_columns
 from wug.runs.seals import damaged, damaged_run, require_sound, run_seal, sound_outcomes, summary_seal
 from wug.runs.sqlite import FAULTS, Connection, why
-from wug.runs.stored_rows import StoredRows, mentions_text, read_row
-from wug.types import Check, Estimate, Result, Signature, Status
+from wug.runs.stored_rows import StoredOutcomes, StoredRows, mentions_text, read_row
+from wug.types import Check, Estimate, Outcome, Result, Signature, Status
 
 CHECKED = 200_000
 """Outcomes of a result that are all checked before any is shown, a second's work; of more, those that are shown."""
@@ -139,7 +139,8 @@ class Shelf:
     def stored(self, run: int, *, outcomes: bool = False) -> list[StoredResult]:
         """The results of a run in the order in which they were made, with their outcomes or without them.
 
-        They are refused where one of them is not as it was written, or is not there.
+        They are refused where one of them is not as it was written, or is not there. Outcomes stay in the store, and
+        are read when someone looks.
         """
         model = self.run(run).model
         rows = list(self.each("SELECT * FROM results WHERE run = ? ORDER BY id", run))
@@ -148,10 +149,13 @@ class Shelf:
         kept = self.one("SELECT kept FROM runs WHERE id = ?", run)["kept"]
         if kept is not None and kept != len(rows):
             raise damaged_run(run, f"{len(rows)} of its {kept} results are there")
-        return [
-            StoredResult(row["id"], run, _result_of(row, model, map(read_row, self._rows(row)) if outcomes else ()))
-            for row in rows
-        ]
+        found = []
+        for row in rows:
+            if outcomes:
+                deque(map(read_row, self._rows(row)), maxlen=0)
+            kept = StoredOutcomes(self, row["id"], row["outcomes"]) if outcomes else ()
+            found.append(StoredResult(row["id"], run, _result_of(row, model, kept)))
+        return found
 
     def result(self, number: int) -> tuple[Result, Run]:
         """A result without its outcomes, and its run."""
@@ -294,7 +298,7 @@ class Shelf:
         return made
 
 
-def _result_of(row: Any, model: str, rows: Iterable[Placed] = ()) -> Result:
+def _result_of(row: Any, model: str, outcomes: Sequence[Outcome] = ()) -> Result:
     """A row of the store as a result, with these outcomes."""
     try:
         return Result(
@@ -306,7 +310,7 @@ def _result_of(row: Any, model: str, rows: Iterable[Placed] = ()) -> Result:
             n=row["n"],
             estimates=tuple(Estimate(**fields) for fields in json.loads(row["estimates"])),
             warnings=tuple(json.loads(row["warnings"])),
-            outcomes=tuple(found.outcome for found in rows),
+            outcomes=outcomes,
             descriptions=json.loads(row["descriptions"]),
             meta=json.loads(row["meta"]),
             checks=tuple(Check(**fields) for fields in json.loads(row["checks"] or "[]")),

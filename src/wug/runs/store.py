@@ -6,24 +6,25 @@ the same command takes it up again under its number.
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from wug import __version__
 from wug.errors import StoreError
-from wug.runs.schema import APPLICATION, COLUMNS, VERSION, dump, is_unicode, prepare, require_columns, summary_of
-from wug.runs.seals import Chain, result_seal, run_seal, seal, summary_seal
+from wug.runs.schema import APPLICATION, COLUMNS, VERSION, dump, prepare, require_columns, summary_of
+from wug.runs.seals import result_seal, run_seal, summary_seal
 from wug.runs.shelf import Run, Shelf, alive
 from wug.runs.sqlite import FAULTS, Connection, is_ours, make_private, why
-from wug.types import Outcome, Result, Signature, Status, Value
+from wug.runs.stored_rows import StoredOutcomes
+from wug.runs.waiting import Waiting, storable
+from wug.types import Result, Signature, Status
 
 
 class Store:
@@ -78,15 +79,15 @@ class Store:
     @contextmanager
     def writing(
         self, key: str, model: str, command: str, **named: str | None
-    ) -> Iterator[tuple[int, Callable[[Result], None]]]:
+    ) -> Iterator[tuple[int, Callable[[Result, Waiting], Result]]]:
         """The number of the run to write to, and what adds a result to it; it says by itself how the run ended."""
         number = self.begin(key, model, command, **named)
         failed = False
 
-        def add(result: Result) -> None:
+        def add(result: Result, outcomes: Waiting) -> Result:
             nonlocal failed
             failed = failed or result.status == "failed"
-            self.add(number, result)
+            return self.add(number, result, outcomes)
 
         try:
             yield number, add
@@ -122,12 +123,20 @@ class Store:
                     return self._seal_run(run)
             return self._seal_run(self._insert("runs", {"key": key, "model": model, "started": _now(), **row}))
 
-    def add(self, run: int, result: Result) -> None:
-        """Keep a result with all its outcomes."""
+    def add(self, run: int, result: Result, outcomes: Waiting | None = None) -> Result:
+        """Keep a result with all its outcomes, or with those that wait; it comes back as the store has it."""
+        waiting = outcomes or Waiting()
+        with closing(waiting):
+            if outcomes is None:
+                for outcome in result.outcomes:
+                    waiting.add(outcome)
+            return self._add(run, result, waiting)
+
+    def _add(self, run: int, result: Result, waiting: Waiting) -> Result:
         estimates = [asdict(estimate) for estimate in result.estimates]
         row: dict[str, Any] = {
             "run": run,
-            "suite": _storable(result.suite),
+            "suite": storable(result.suite),
             "kind": result.kind,
             "status": result.status,
             "signature": dump(result.signature.fields),
@@ -141,16 +150,16 @@ class Store:
         }
         with self._transaction():
             number = self._insert("results", row)
-            chain = Chain()
             self._db.executemany(
-                "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                ((number, *outcome) for outcome in _outcome_rows(result.outcomes, chain)),
+                "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ((number, *outcome) for outcome in waiting)
             )
+            chain = waiting.chain
             made = result_seal(row, chain.length, chain.seal)
             self._db.execute(
                 "UPDATE results SET outcomes = ?, chain = ?, seal = ?, summary_seal = ? WHERE id = ?",
                 (chain.length, chain.seal, made, summary_seal(row), number),
             )
+        return replace(result, outcomes=StoredOutcomes(self.shelf, number, chain.length))
 
     def finish(self, run: int, status: Status) -> None:
         """Say how a run ended, and how many results it has."""
@@ -206,34 +215,9 @@ class Store:
             ) from None
 
 
-def _outcome_rows(outcomes: Iterable[Outcome], chain: Chain) -> Iterator[tuple[Any, ...]]:
-    """What is kept of outcomes, each with its seal, which is added to the chain."""
-    for place, outcome in enumerate(outcomes):
-        row = (
-            place,
-            _storable(outcome.item),
-            _storable(outcome.check),
-            _real(outcome.value),
-            int(isinstance(outcome.value, bool)),
-            dump(dict(outcome.groups)),
-            dump(dict(outcome.detail)),
-        )
-        yield (*row, chain.add(seal(*row)))
-
-
-def _real(value: Value) -> float | None:
-    """The value as SQLite gives it back: it has no NaN, and no sign of a zero."""
-    return None if value is None or math.isnan(value) else float(value) + 0.0
-
-
 def run_key(signatures: Sequence[Signature | str], scope: Mapping[str, Any]) -> str:
     """What makes two commands the same run: what is asked of whom, and of how much of it."""
     return dump([list(map(str, signatures)), dict(scope)])
-
-
-def _storable(text: str) -> str:
-    """The text, with half characters written out: SQLite takes none."""
-    return text if is_unicode(text) else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _size(path: Path) -> int:

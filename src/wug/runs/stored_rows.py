@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from wug.errors import StoreError
-from wug.rows import PAGE, Filter, Page, Placed, mentions
+from wug.rows import PAGE, Elsewhere, Filter, Page, Placed, Rows, mentions
 from wug.runs.seals import is_sealed
 from wug.types import Outcome, Value
 
@@ -150,6 +150,50 @@ class StoredRows:
         if bound is not None and (value is None) != back:
             del ends[0 if value is None else 1]
         yield from reversed(ends) if back else ends
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredOutcomes(Elsewhere):
+    """The outcomes of a result in the store, in their order, read anew by everyone who goes through them."""
+
+    shelf: Shelf
+    result: int
+    size: int
+
+    def rows(self) -> Rows:
+        """The same, filtered, sorted, page by page."""
+        return self.shelf.rows(self.result)
+
+    def fields(self) -> list[str]:
+        """What they are grouped by, in the order in which it comes."""
+        rows = self.shelf.each(
+            "SELECT groups, min(place) AS place FROM outcomes WHERE result = ? GROUP BY groups ORDER BY place",
+            self.result,
+        )
+        return list(dict.fromkeys(field for row in rows for field in _fields(row["groups"])))
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return (found.outcome for found in self.shelf.every(self.result))
+
+    @overload
+    def __getitem__(self, place: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Outcome, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Outcome | tuple[Outcome, ...]:
+        if isinstance(place, slice):
+            return tuple(self)[place]
+        return self.rows().at(range(self.size)[place]).outcome
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _condition(wanted: Filter) -> tuple[str, tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from wug.errors import InputError
-from wug.rows import InMemory
+from wug.rows import rows_of
 from wug.show import charts
 from wug.show.grouped import point
 from wug.show.numbers import headlines
@@ -33,7 +33,7 @@ def choose(results: Sequence[Result], title: str | None = None) -> Figure:
 def every(results: Sequence[Result]) -> Iterator[Figure]:
     """All charts: the overview, where there are several results, then those of each."""
     overview = overview_of(results)
-    found = [figure for result in results for figure in figures_of(result, InMemory(result.outcomes))]
+    found = [figure for result in results for figure in figures_of(result, rows_of(result))]
     yield from [*([overview] if overview else []), *found] or _plain(results)
 
 

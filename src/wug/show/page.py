@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
-from wug.rows import InMemory, Rows
+from wug.rows import Rows, rows_of
 from wug.show import charts, vega
 from wug.show.comparison_section import compared
 from wug.show.marked import direction_of, runs_of
@@ -99,7 +99,7 @@ def overview_of(results: Sequence[Result]) -> Figure | None:
 
 
 def _entries(reports: Sequence[Report]) -> list[Entry]:
-    every = [InMemory(report.result.outcomes) for report in reports]
+    every = [rows_of(report.result) for report in reports]
     shown_items = [items_of(report.result, rows) for report, rows in zip(reports, every, strict=True)]
     rooms = _rooms(shown_items, every)
     elsewhere = OTHER if any(report.result.meta.get("circuit") for report in reports) else ""

@@ -6,11 +6,13 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 from wug import registry
+from wug.rows import fields_of
 from wug.show.markup import code, latex_blocks, markdown_table
 from wug.show.numbers import shown, spaced
 from wug.show.source import record_of
@@ -60,26 +62,33 @@ def estimate_rows(results: Sequence[Result]) -> list[tuple[Any, ...]]:
 
 def delimited(columns: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: str, *, raw: bool = False) -> str:
     """Rows under a header, absent values empty; a spreadsheet takes no text among them for a formula, unless `raw`."""
-    out = _Lines()
+    return "\n".join(delimited_lines(columns, rows, delimiter, raw=raw))
+
+
+def delimited_lines(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str, *, raw: bool = False
+) -> Iterator[str]:
+    """The lines of such a table, one after the other."""
+    out = _Line()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
     cell = _as_it_is if raw else no_formula
-    writer.writerow(map(cell, columns))
-    writer.writerows(map(cell, row) for row in rows)
-    return "\n".join(out.lines)
+    for row in chain((columns,), rows):
+        writer.writerow(map(cell, row))
+        yield out.text
 
 
-class _Lines:
-    """Takes the rows of a table, each with its line end.
+class _Line:
+    """Takes a row of a table with its line end.
 
     The writer quotes what its own line end has in it: it must be CR LF for a lone CR in a name to be quoted.
     """
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.text = ""
 
     def write(self, row: str) -> None:
-        """A row, without its line end."""
-        self.lines.append(row.removesuffix("\r\n"))
+        """A row, of which the line end is left out."""
+        self.text = row.removesuffix("\r\n")
 
 
 def _as_it_is(value: Any) -> Any:
@@ -109,11 +118,11 @@ def as_tsv(results: Sequence[Result]) -> str:
     return delimited(columns, rows, "\t")
 
 
-def outcome_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows of all judgements; every field that groups results is a column."""
-    fields = list(dict.fromkeys(key for result in results for o in result.outcomes for key in o.groups))
+def outcome_rows(results: Sequence[Result]) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Columns and rows of all judgements, one after the other; every field that groups results is a column."""
+    fields = list(dict.fromkeys(field for result in results for field in fields_of(result)))
     columns = ["suite", "model", "item", "check", "value", *fields, "detail"]
-    rows = [
+    rows = (
         (
             r.suite,
             r.model,
@@ -125,7 +134,7 @@ def outcome_rows(results: Sequence[Result]) -> tuple[list[str], list[tuple[Any, 
         )
         for r in results
         for o in r.outcomes
-    ]
+    )
     return columns, rows
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wug import registry
-from wug.rows import Filter, InMemory, Placed
+from wug.rows import Filter, Placed, rows_of
 from wug.show.markup import visible
 from wug.show.numbers import percent, plain, spaced
 from wug.show.source import line_of
@@ -186,7 +186,7 @@ def _print_table(table: Table, console: Console) -> None:
 
 def failures(result: Result) -> Iterator[str]:
     """The items that fail, each with the checks that it fails and what explains them."""
-    rows = InMemory(result.outcomes)
+    rows = rows_of(result)
     items = items_of(result, rows)
     summary = registry.offered("families", result.kind, "SUMMARY")
     failing: dict[str, list[Placed]] = {}

@@ -176,7 +176,7 @@ def _opened(model: Any) -> Opened:
     return found
 
 
-def _ask(requests: Sequence[Request], model: Opened, cache: Cache | None, progress: Progress) -> list[Scored]:
+def _ask(requests: Sequence[Request], model: Opened, cache: Cache | None, progress: Progress) -> Sequence[Scored]:
     """The answers, from the cache where it has them; a memory of its own for each group, so that none grows."""
     from wug.runs.remembered import RememberedScorer
 

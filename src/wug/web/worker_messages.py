@@ -89,8 +89,7 @@ def _score_texts(texts: tuple[str, ...], answers: Path | None, model: Any, tell:
         raise ModelError(f"{model.id} turns text into text and cannot say how probable a sentence is")
     with _opened(answers) as cache:
         scorer: Any = ask_through(model, cache, tell).model
-        scored: list[Scored] = scorer.score([Request(text) for text in texts])
-        return scored
+        return list(scorer.score([Request(text) for text in texts]))
 
 
 def _opened(path: Path | None) -> AbstractContextManager[Cache | None]:

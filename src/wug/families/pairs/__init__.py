@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from wug.families.pairs.running_text import Running, running
 from wug.families.pairs.settings import GIVEN, OPTIONS, Settings, settings
 from wug.families.pairs.suite import PairsSuite
 from wug.families.pairs.unigrams import fit
-from wug.files import checksum
+from wug.files import checksum_of
 from wug.types import Problem, Row, Suite
 
 __all__ = [
@@ -147,7 +148,7 @@ def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
 
 def _checksum(pairs: Sequence[Pair]) -> str:
     """The same for any order of the pairs, except among those of one name, which only their order tells apart."""
-    return checksum(*(_line(pair) for pair in sorted(pairs, key=lambda pair: pair.item)))
+    return checksum_of(_line(pair) for pair in sorted(pairs, key=lambda pair: pair.item))
 
 
 def _line(pair: Pair) -> str:
@@ -156,6 +157,13 @@ def _line(pair: Pair) -> str:
             where = f"{start}-{good_end}-{bad_end}"
         case _:
             where = ""
-    # What the language is called changes nothing: the catalogue says it of a set, and a copy of its files does not.
-    groups = (f"{name}={value}" for name, value in pair.groups.items() if name != "language")
-    return "\t".join((pair.item, pair.good, pair.bad, where, *groups))
+    return "\t".join((pair.item, pair.good, pair.bad, where, *_named(tuple(pair.groups.items()))))
+
+
+@lru_cache(maxsize=1024)
+def _named(groups: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """The groups of a pair; neighbours have the same.
+
+    What the language is called changes nothing: the catalogue says it of a set, and a copy of its files does not.
+    """
+    return tuple(f"{name}={value}" for name, value in groups if name != "language")

@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from wug.families.pairs.settings import Settings
+from wug.scores import Scores
 from wug.types import Scored
 
 UNKNOWN = frozenset({"<unk>", "[UNK]", "<UNK>", "unk"})
@@ -30,21 +33,42 @@ class Measure:
     """Words that the unigram model does not have."""
 
 
-def measure(scored: Scored, span: tuple[int, int] | None, settings: Settings) -> Measure:
-    """The score of a sentence, or of the characters `span` of it."""
-    where = scored.slice() if span is None else scored.slice(*span)
-    logprobs = scored.logprobs[where]
-    missing = sum(value is None for value in logprobs)
-    unknown = 0 if scored.pieces is None else sum(piece in UNKNOWN for piece in scored.pieces[where])
-    logprob = scored.logprob() if span is None else scored.logprob(*span)
-    text = scored.text if span is None else scored.text[slice(*span)]
+def measures(scores: Scores, spans: Sequence[tuple[int, int] | None], settings: Settings) -> list[Measure]:
+    """The score of each sentence, or of the characters of it that a span names."""
+    first, last = scores.offsets[:-1], scores.offsets[1:]
+    if any(span is not None for span in spans):
+        whole = (0, 1 << 30)
+        first, last = (scores.before([(span or whole)[end] for span in spans]) for end in (0, 1))
+        last = np.where([span is None for span in spans], scores.offsets[1:], last)
+    unknown = dict.fromkeys(range(len(scores)), 0) | {
+        at: sum(piece in UNKNOWN for piece in names[first[at] - start : last[at] - start])
+        for at, names in scores.pieces.items()
+        for start in (scores.offsets[at],)
+    }
+    rows = zip(
+        scores.texts,
+        spans,
+        scores.sums(first, last),
+        (last - first).tolist(),
+        scores.missing(first, last).tolist(),
+        unknown.values(),
+        strict=True,
+    )
+    if settings.unigrams is None and settings.normalise == "none":
+        return [Measure(total, total, tokens, missing, odd) for _, _, total, tokens, missing, odd in rows]
+    return [_normalised(row, settings) for row in rows]
+
+
+def _normalised(row: tuple[str, tuple[int, int] | None, float, int, int, int], settings: Settings) -> Measure:
+    text, span, logprob, tokens, missing, unknown = row
+    part = text if span is None else text[slice(*span)]
     if settings.unigrams is not None:
         # Lau, Clark & Lappin 2017; Kann, Rothe & Filippova 2018: (ln p(S) - ln p_u(S)) / |S|
-        unigram = settings.unigrams.logprob(text if settings.target == "sentence" else scored.text)
+        unigram = settings.unigrams.logprob(part if settings.target == "sentence" else text)
         score = (logprob - unigram.logprob) / max(1, unigram.words)
-        return Measure(logprob, score, len(logprobs), missing, unknown, unigram.unknown)
-    length = _length(text, len(logprobs) - missing, settings.normalise)
-    return Measure(logprob, logprob / length, len(logprobs), missing, unknown)
+        return Measure(logprob, score, tokens, missing, unknown, unigram.unknown)
+    length = _length(part, tokens - missing, settings.normalise)
+    return Measure(logprob, logprob / length, tokens, missing, unknown)
 
 
 def word_logprobs(scored: Scored) -> list[list[str | float | None]]:

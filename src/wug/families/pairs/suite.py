@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.pairs.languages import MACRO, ByLanguage, languages_of
-from wug.families.pairs.measures import Measure, measure, word_logprobs
+from wug.families.pairs.measures import Measure, measures, word_logprobs
 from wug.families.pairs.pair import Pair, Target, same
 from wug.families.pairs.people import with_correlation_checks, with_correlations
 from wug.families.pairs.settings import GIVEN, Settings
 from wug.families.sampling import spread
+from wug.scores import Scores
 from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
 RIGHT = "the model sees the words to the right of a target word too, which a reader has not come to yet"
@@ -69,8 +70,10 @@ class PairsSuite:
         return self if items >= len(self.pairs) else replace(self, pairs=spread(self.pairs, items), limit=items)
 
     def requests(self) -> Sequence[Request]:
-        """Both sentences of each pair, in the order of the file."""
-        return [request for number in range(len(self.pairs)) for request in self._ask(number)]
+        """Both sentences of each pair, in the order of the file, made when they are looked at."""
+        if self.settings.target == "sentence":
+            return _Questions(self, range(len(self.pairs)))
+        return _Questions(self, [number for number, pair in enumerate(self.pairs) if self._asked(pair)])
 
     @with_correlations
     def run(self, model: Scorer) -> Iterator[Row]:
@@ -79,10 +82,15 @@ class PairsSuite:
         step = max(1, model.chunk // 2)
         for first in range(0, len(self.pairs), step):
             numbers = range(first, min(first + step, len(self.pairs)))
-            answers = iter(model.score([request for number in numbers for request in self._ask(number)]))
+            asked = [number for number in numbers if self._asked(self.pairs[number])]
+            answers = Scores.of(model.score([request for number in asked for request in self._ask(number)]))
+            spans = [span for number in asked for span in self._spans(self.pairs[number])]
+            measured = iter(enumerate(measures(answers, spans, self.settings)))
             for pair in self.pairs[first : first + step]:
                 if self._asked(pair):
-                    outcome = self._judge(pair, next(answers), next(answers), seen)
+                    (place, good), (_, bad) = next(measured), next(measured)
+                    scored = answers[place : place + 2] if self.settings.word_probs else ()
+                    outcome = self._judge(pair, good, bad, seen, scored)
                 else:
                     outcome = _without_place(pair, seen)
                 by_language.add(outcome)
@@ -96,10 +104,8 @@ class PairsSuite:
         return self.settings.target == "sentence" or pair.target is not None
 
     def _ask(self, number: int) -> tuple[Request, ...]:
-        """What is asked about the pair of that number: nothing, or both sentences, at one place of the running text."""
+        """Both sentences of the pair of that number, at one place of the running text."""
         pair = self.pairs[number]
-        if not self._asked(pair):
-            return ()
         # A masked model would mask a span as a whole: a sentence behind its context is no span.
         only = self.settings.mask_target and self.settings.target != "sentence"
         good, bad = self._spans(pair) if only else (None, None)
@@ -125,9 +131,7 @@ class PairsSuite:
                 return (lead + start, lead + good_end), (lead + start, lead + bad_end)
         return None, None
 
-    def _judge(self, pair: Pair, good: Scored, bad: Scored, seen: _Seen) -> Outcome:
-        spans = self._spans(pair)
-        ours, theirs = measure(good, spans[0], self.settings), measure(bad, spans[1], self.settings)
+    def _judge(self, pair: Pair, ours: Measure, theirs: Measure, seen: _Seen, scored: Sequence[Scored]) -> Outcome:
         why = _why_not(ours, theirs, self.settings)
         seen.add(pair, ours, theirs, judged=why is None)
         if why is not None:
@@ -144,8 +148,39 @@ class PairsSuite:
         if pair.human is not None:
             detail["human"] = pair.human
         if self.settings.word_probs:
+            good, bad = scored
             detail |= {"words_good": word_logprobs(good), "words_bad": word_logprobs(bad)}
         return Outcome(pair.item, "accuracy", ours.score > theirs.score, pair.groups, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class _Questions(Sequence[Request]):
+    """Both sentences of some pairs of a suite."""
+
+    suite: PairsSuite
+    numbers: Sequence[int]
+    """The pairs that are asked about."""
+
+    def __len__(self) -> int:
+        return 2 * len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Request: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Request]: ...
+
+    def __getitem__(self, place: int | slice) -> Request | list[Request]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        number, which = divmod(range(len(self))[place], 2)
+        if self.suite.settings.target == "sentence":
+            pair = self.suite.pairs[self.numbers[number]]
+            return Request(pair.lead + (pair.bad if which else pair.good))
+        return self.suite._ask(self.numbers[number])[which]
+
+    def __iter__(self) -> Iterator[Request]:
+        for number in self.numbers:
+            yield from self.suite._ask(number)
 
 
 @dataclass(slots=True)
@@ -156,19 +191,26 @@ class _Seen:
 
     def add(self, pair: Pair, ours: Measure, theirs: Measure, *, judged: bool) -> None:
         """Count what is odd about the scores of a pair."""
-        self.counts["pairs"] += 1
+        count = self.counts
+        count["pairs"] += 1
         identical = pair.good == pair.bad
-        self.counts["identical"] += identical
-        self.counts["ties"] += judged and ours.score == theirs.score and not identical
-        self.counts["missing"] += ours.missing + theirs.missing
-        self.counts["with missing"] += ours.missing > 0
-        self.counts["with missing"] += theirs.missing > 0
-        self.counts["unknown"] += ours.unknown + theirs.unknown
-        self.counts["with unknown"] += ours.unknown + theirs.unknown > 0
-        self.counts["several"] += max(ours.tokens, theirs.tokens) > 1
-        self.counts["none"] += min(ours.tokens, theirs.tokens) == 0
-        self.counts["mute"] += 0 < ours.tokens == ours.missing or 0 < theirs.tokens == theirs.missing
-        self.counts["not listed"] += ours.not_listed + theirs.not_listed
+        if identical:
+            count["identical"] += 1
+        elif judged and ours.score == theirs.score:
+            count["ties"] += 1
+        if ours.missing or theirs.missing:
+            count["missing"] += ours.missing + theirs.missing
+            count["with missing"] += (ours.missing > 0) + (theirs.missing > 0)
+            count["mute"] += 0 < ours.tokens == ours.missing or 0 < theirs.tokens == theirs.missing
+        if ours.unknown or theirs.unknown:
+            count["unknown"] += ours.unknown + theirs.unknown
+            count["with unknown"] += 1
+        if ours.tokens > 1 or theirs.tokens > 1:
+            count["several"] += 1
+        if not ours.tokens or not theirs.tokens:
+            count["none"] += 1
+        if ours.not_listed or theirs.not_listed:
+            count["not listed"] += ours.not_listed + theirs.not_listed
 
     def notices(self, settings: Settings) -> Iterator[str]:
         """What the reader should know."""

@@ -13,10 +13,11 @@ from wug.models._fingerprint import unchanged
 from wug.models._options import EOS
 from wug.models._ragged import Ints, Ragged
 from wug.models._spec import ModelSpec
-from wug.models._words import Vocabulary, answer, worded
+from wug.models._words import Vocabulary, answers, worded
 from wug.models.ngram.arpa import Arpa, Floats, read_arpa
 from wug.options import Option
-from wug.types import Request, Scored
+from wug.scores import Scores
+from wug.types import Request
 
 ANSWERS = "scores"
 OPTIONS = (EOS, Option("lowercase", bool, False, "look words up in lower case"))
@@ -46,7 +47,7 @@ class NgramModel:
         self.chunk = 50_000
         self.ordered = False
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Scores:
         """One answer for each request, in order, in natural logarithms."""
         words = [worded(request, self._vocabulary, end=self._eos) for request in requests]
         texts = Ragged.of([text.ids[: text.asked] for text in words])
@@ -55,12 +56,7 @@ class NgramModel:
         else:
             sequences = texts.led_by(self._start)
             values = np.delete(backed_off(self._arpa, sequences), sequences.starts)
-        nats: list[float | None] = [None if math.isnan(value) else value * math.log(10) for value in values.tolist()]
-        bounds = [*texts.starts.tolist(), len(nats)]
-        return [
-            answer(request, text, nats[low:high], self._vocabulary)
-            for request, text, low, high in zip(requests, words, bounds, bounds[1:], strict=False)
-        ]
+        return answers(requests, words, values * math.log(10), self._vocabulary)
 
 
 def load(spec: ModelSpec) -> NgramModel:

@@ -7,10 +7,11 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from wug.errors import InputError, suggestion
 from wug.files import read_text, repeated, shortened, table_text
@@ -58,7 +59,7 @@ class Table:
     """A table whose rows all have the fields of its header; rows that do not are problems."""
 
     header: tuple[str, ...]
-    records: list[Record]
+    records: Sequence[Record]
     problems: list[Problem]
 
 
@@ -165,6 +166,8 @@ class _Shape:
 
 def _separated(path: Path, text: str, skipped: int, shape: _Shape) -> Table:
     # csv counts lines itself, since a quoted field may hold several; strict, so that a stray quote is told.
+    if '"' not in text and "\r" not in text:
+        return _unquoted(text, skipped, shape)
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=_delimiter(text.split("\n", 1)[0]),
@@ -196,14 +199,80 @@ def _separated(path: Path, text: str, skipped: int, shape: _Shape) -> Table:
     return Table(header, records, problems)
 
 
+@dataclass(frozen=True, slots=True)
+class _Lines(Sequence[Record]):
+    """The rows of a table without quotation marks, one a line, made when they are looked at: a million take no room."""
+
+    header: tuple[str, ...]
+    text: str
+    delimiter: str
+    starts: array[int]
+    """Where the lines stand in the text."""
+    numbers: array[int]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Record]: ...
+
+    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        start = self.starts[place]
+        end = self.text.find("\n", start)
+        row = self.text[start : None if end < 0 else end].split(self.delimiter)
+        return Record(f"line {self.numbers[place]}", dict(zip(self.header, row, strict=True)))
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self.__getitem__, range(len(self)))
+
+
+def _unquoted(text: str, skipped: int, shape: _Shape) -> Table:
+    """The table of a text without quotation marks and carriage returns: every line is a row."""
+    lines = _lines_of(text)
+    first = text.split("\n", 1)[0]
+    delimiter = _delimiter(first)
+    header = shape.header
+    if not header:
+        next(lines)
+        header = tuple(name.strip() for name in first.split(delimiter))
+    problems = [*shape.problems, *_repeated(header)]
+    starts, numbers = array("q"), array("q")
+    for number, (start, line) in enumerate(lines, skipped + (1 if shape.header else 2)):
+        row = line.split(delimiter)
+        if not line.strip() or not any(field.strip() for field in row):
+            continue
+        if len(row) == len(header):
+            starts.append(start)
+            numbers.append(number)
+        else:
+            message = f"{len(row)} field{'s' * (len(row) != 1)} where the header has {len(header)}"
+            problems.append(Problem("error", f"line {number}", message))
+    return Table(header, _Lines(header, text, delimiter, starts, numbers), problems)
+
+
+def _lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """Where each line stands, and the line."""
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield start, text[start:end]
+        start = end + 1
+
+
 def _json_lines(text: str) -> Table:
     records: list[Record] = []
     problems: list[Problem] = []
     header: dict[str, None] = {}
+    escaped = "\\u" in text  # a file of UTF-8 has no other way to spell half a character
     for number, value, fault in _json_values(text):
         if fault is not None:
             problems.append(Problem("error", f"line {number}", fault))
-        elif isinstance(value, dict) and (unwritable := _unwritable(value)):
+        elif escaped and isinstance(value, dict) and (unwritable := _unwritable(value)):
             message = f"{unwritable!r} has half of a surrogate pair, which is no character"
             problems.append(Problem("error", f"line {number}", message))
         elif isinstance(value, dict):

@@ -1,0 +1,75 @@
+"""Outcomes on their way into the store, and how they are read there."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import made_runs
+from wug.errors import StoreError
+from wug.rows import Filter, fields_of, rows_of
+from wug.runs import waiting
+from wug.runs.store import Store
+from wug.runs.waiting import Waiting
+from wug.stats import Collected
+from wug.types import Outcome, Result
+
+OUTCOMES = tuple(
+    Outcome(f"item {n}", "accuracy", n % 3 > 0, {"half": "first" if n < 9 else "second"}, {"good": f"a {n}"})
+    for n in range(17)
+)
+
+
+def result(outcomes: tuple[Outcome, ...] = OUTCOMES) -> Result:
+    return made_runs.result("one", "causal/x@1", outcomes)
+
+
+def test_outcomes_that_waited_in_a_file_are_kept_like_those_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "AT_ONCE", 5)
+    store = Store(tmp_path / "wug.db")
+    number = store.begin("key", "causal/x@1", "wug run")
+    held = Waiting()
+    for outcome in OUTCOMES:
+        held.add(outcome)
+    kept = store.add(number, result(()), held)
+    store.finish(number, "complete")
+    assert kept.outcomes == OUTCOMES
+    assert store.results(number)[0].outcomes == OUTCOMES
+    store.close()
+
+
+def test_a_folder_for_waiting_outcomes_that_is_full_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(waiting, "AT_ONCE", 1)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        Waiting().add(OUTCOMES[0])
+
+
+def test_outcomes_in_the_store_are_a_sequence_like_those_in_memory(tmp_path: Path) -> None:
+    made_runs.keep(tmp_path / "wug.db", result())
+    (kept,) = Store(tmp_path / "wug.db").results(1)
+    assert len(kept.outcomes) == 17
+    assert (kept.outcomes[-1], kept.outcomes[2:5]) == (OUTCOMES[-1], OUTCOMES[2:5])
+    assert kept.outcomes == OUTCOMES
+    assert kept.outcomes != OUTCOMES[1:]
+    assert fields_of(kept) == fields_of(result()) == ["half"]
+    failing = Filter(check="accuracy", value="false")
+    assert list(rows_of(kept).each(failing)) == list(rows_of(result()).each(failing))
+    with pytest.raises(IndexError):
+        kept.outcomes[17]
+
+
+def test_values_that_are_taken_in_one_by_one_know_how_many_items_they_have() -> None:
+    collected = Collected()
+    for outcome in (*OUTCOMES, *OUTCOMES):
+        collected.add(outcome)
+    assert collected.items == 17
+    whole = collected.estimates("wilson")[0]
+    assert (whole.n, whole.method) == (34, "wilson, by item")
