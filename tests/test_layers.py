@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
-CORE = {"types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment"}
+CORE = {"types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "scores"}
 ALLOWED = {
     "types": set(),
     "errors": {"types"},
@@ -20,6 +20,7 @@ ALLOWED = {
     "stats": {"types"},
     "stats_paired": {"stats"},
     "alignment": {"errors", "types"},
+    "scores": {"types"},
     "data": {"data", "errors", "files"},
     "families": CORE | {"families", "show"},
     "models": CORE | {"models", "families"},

@@ -336,8 +336,8 @@ class Scorer(Model, Protocol):
     def ordered(self) -> bool:
         """Whether an answer depends on the requests before it, as with a state carried over a file."""
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        """One answer for each request, in order."""
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
+        """One answer for each request, in order; many at a time are best given as `wug.scores.Scores`."""
 
 
 class Generator(Model, Protocol):

@@ -60,9 +60,9 @@ class Deferred:
 class DeferredScorer(Deferred):
     """A scorer that is loaded when it is needed."""
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
-        answers: list[Scored] = self.loaded().score(requests)
+        answers: Sequence[Scored] = self.loaded().score(requests)
         return answers
 
 

@@ -44,9 +44,9 @@ class Listened:
         self._said: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
-        answers: list[Scored] = self._model.score(requests)
+        answers: Sequence[Scored] = self._model.score(requests)
         self._hear([request.text for request in requests], answers)
         return answers
 

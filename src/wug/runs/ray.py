@@ -197,7 +197,7 @@ class Spread:
 class SpreadScorer(Spread):
     """A scorer of many copies."""
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
         return self._answers(requests)
 

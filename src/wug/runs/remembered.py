@@ -50,7 +50,7 @@ class Remembered(Generic[Question, Reply]):
     def __init__(
         self,
         model: Scorer | Generator,
-        ask: Callable[[Sequence[Question]], list[Reply]],
+        ask: Callable[[Sequence[Question]], Sequence[Reply]],
         codec: Codec[Question, Reply],
         cache: Cache | None,
         progress: Progress,
@@ -59,7 +59,7 @@ class Remembered(Generic[Question, Reply]):
         self.id, self.options = model.id, model.options
         self.ordered: bool = getattr(model, "ordered", False)
         self._model = model
-        self._ask: Callable[[Sequence[Question]], list[Reply]] = ask
+        self._ask: Callable[[Sequence[Question]], Sequence[Reply]] = ask
         self._codec: Codec[Question, Reply] = codec
         self._cache, self._progress = cache, progress
         self._start = hashlib.blake2b(
@@ -148,7 +148,7 @@ class RememberedScorer(Remembered[Request, Scored]):
     ) -> None:
         super().__init__(model, model.score, _SCORED, cache, progress, given)
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
         # Where an answer depends on those before it, none can be kept for another occasion.
         return self._ask(requests) if self.ordered else self.replies(requests)
