@@ -12,8 +12,8 @@ from typing import Any
 from wug.errors import ModelError
 from wug.files import user_path
 from wug.models import _asking, _greedy
-from wug.models._asking import Written
-from wug.models._decoding import Decoder, open_weights, until_end
+from wug.models._asking import Written, until_end
+from wug.models._decoding import Decoder, open_weights
 from wug.models._fingerprint import fingerprint, folder_of
 from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, TRUST
 from wug.models._spec import Identity, ModelSpec
@@ -150,7 +150,9 @@ class Seq2SeqModel:
             for n, found in zip(bounds, written, strict=True):
                 text, known = self._text(found.tokens), self._facts.unknown not in asked[n]
                 if found.ended or bounds[n] == longest[n] or len(text.split()) > most[n] + 1:
-                    answer = _asking.answer(text, ended=found.ended, known=known, tied=found.tied)
+                    answer = _asking.answer(
+                        text, ended=found.ended, known=known, tied=found.tied, doubtful=found.doubtful
+                    )
                     answers[n] = _asking.cut(answer, most.get(n))
                 else:
                     again[n] = min(longest[n], 4 * bounds[n])

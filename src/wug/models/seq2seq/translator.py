@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from wug.errors import ModelError
-from wug.models._asking import Written
-from wug.models._decoding import until_end
+from wug.models._asking import Written, until_end
 from wug.models.seq2seq.facts import Facts
 
 CERTAIN = -0.69
