@@ -18,10 +18,12 @@ from wug.models._spec import Identity, ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser
 from wug.models.causal.boundary import word_starts
 from wug.models.causal.forward import Asked, Engine
+from wug.models.causal.fused import fuse_activations
 from wug.models.causal.tree import Batch
 from wug.models.causal.trial import choose_engine, position_limit
 from wug.options import Option
-from wug.types import Request, Scored
+from wug.scores import Scores
+from wug.types import Request
 
 ANSWERS = "scores"
 OPTIONS = (
@@ -83,20 +85,18 @@ class CausalModel:
         self.chunk = self._engine.chunk
         self.ordered = False
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Scores:
         """One answer for each request, in order, in natural logarithms."""
         # Sorted texts share beginnings with their neighbours; a duplicate costs nothing in a tree.
         order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
-        answers: list[Scored] = []
+        blocks: list[Scores] = []
         under_way: list[tuple[Prepared, list[Asked]]] = []
         for prepared in self._prepare([requests[place] for place in order]):
             under_way.append((prepared, [self._engine.ask(batch) for batch in prepared.batches]))
             if len(under_way) > 1:
-                answers += self._assemble(*under_way.pop(0))
-        for prepared, asked in under_way:
-            answers += self._assemble(prepared, asked)
-        in_order: dict[int, Scored] = dict(zip(order, answers, strict=True))
-        return [in_order[place] for place in range(len(requests))]
+                blocks.append(self._assemble(*under_way.pop(0)))
+        blocks += [self._assemble(prepared, asked) for prepared, asked in under_way]
+        return Scores.join(blocks).take(np.argsort(order))
 
     def _prepare(self, requests: list[Request]) -> Iterator[Prepared]:
         """The requests, piece by piece, tokenised and planned: while a GPU works on the piece before.
@@ -121,22 +121,20 @@ class CausalModel:
             f"{self._limit:,}: {piece[longest].text[:60]!r}…"
         )
 
-    def _assemble(self, prepared: Prepared, asked: list[Asked]) -> Iterator[Scored]:
+    def _assemble(self, prepared: Prepared, asked: list[Asked]) -> Scores:
         tokens, sequences = prepared.tokens, prepared.sequences
         values = self._engine.collect(asked, len(sequences.flat))
         if self._bos is not None:
             values = np.delete(values, sequences.starts)
-        logprobs: list[float | None] = values.tolist()
-        if self._bos is None:  # nothing comes before the first token: it has no probability
-            for place in tokens.ids.starts[tokens.ids.lengths > 0].tolist():
-                logprobs[place] = None
-        # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
-        starts, ends, values_or_none = tuple(tokens.starts.tolist()), tuple(tokens.ends.tolist()), tuple(logprobs)
-        first = 0
-        for place, (request, size) in enumerate(zip(prepared.requests, tokens.ids.lengths.tolist(), strict=True)):
-            here = slice(first, first + size)
-            yield Scored(request.text, starts[here], ends[here], values_or_none[here], tokens.pieces.get(place))
-            first += size
+        # Without a start mark nothing comes before the first token: it has no probability, and stays no number.
+        return Scores(
+            [request.text for request in prepared.requests],
+            np.append(0, np.cumsum(tokens.ids.lengths)),
+            tokens.starts.astype(np.int32),
+            tokens.ends.astype(np.int32),
+            values,
+            tokens.pieces,
+        )
 
 
 def identify(spec: ModelSpec) -> Identity | None:
@@ -159,6 +157,7 @@ def load(spec: ModelSpec) -> CausalModel:
         device=_weights.pick_device(options["device"]),
         trust_remote_code=options["trust_remote_code"],
     )
+    fuse_activations(loaded.model)
     return CausalModel(loaded, spec)
 
 

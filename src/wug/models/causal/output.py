@@ -60,6 +60,10 @@ class Output(Protocol):
         """The logits in float32, each block with its first word: to be overwritten, and gone with the next."""
         ...
 
+    def shares(self, states: Any) -> Any:
+        """The log-probabilities of all words in float32, where they are computed at once; else None."""
+        ...
+
 
 class Whole:
     """Logits that the model has computed itself: right for every model."""
@@ -79,6 +83,12 @@ class Whole:
         """The states are the logits: one block."""
         yield 0, states.float()
 
+    def shares(self, states: Any) -> Any:
+        """On a GPU, which does in one step what would be four."""
+        import torch
+
+        return torch.log_softmax(states, dim=-1, dtype=torch.float32) if states.is_cuda else None
+
 
 def answer(output: Output, states: Any, questions: Questions, send: Callable[[Ints], Any]) -> Answers:
     """The log-probability of each question's target, and of each group at its places.
@@ -91,7 +101,9 @@ def answer(output: Output, states: Any, questions: Questions, send: Callable[[In
 
     def read(low: int) -> Answers:
         part = _part(questions, low, low + step)
-        return _read(output.blocks(states[send(part.places)]), part, send)
+        here = states[send(part.places)]
+        shares = output.shares(here)
+        return _read(output.blocks(here), part, send) if shares is None else _look_up(shares, part, send)
 
     parts = output.each(read, range(0, max(1, len(questions.places)), step))
     joint = [torch.cat([found[1][group] for found in parts]) for group in range(len(questions.groups))]
@@ -133,6 +145,17 @@ def _read(blocks: Iterator[tuple[int, Any]], questions: Questions, send: Callabl
         torch.logsumexp(torch.stack(parts), dim=0) - total[send(group.places)]
         for group, parts in zip(questions.groups, joint, strict=True)
     ]
+
+
+def _look_up(shares: Any, questions: Questions, send: Callable[[Ints], Any]) -> Answers:
+    """The answers to questions about places of which the log-probabilities of all words are there."""
+    import torch
+
+    parents, targets = send(np.stack([questions.parents, questions.targets]))
+    groups = [
+        torch.logsumexp(shares[send(group.places)[:, None], send(group.words)], dim=1) for group in questions.groups
+    ]
+    return shares[parents, targets], groups
 
 
 def _log_sum(logits: Any) -> Any:
