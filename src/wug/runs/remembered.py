@@ -11,19 +11,19 @@ import json
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from wug.runs.cache import Cache
 from wug.runs.deferred import Deferred
-from wug.types import Answer, Generator, Request, Scored, Scorer
+from wug.types import Answer, Generator, Request, Scored, Scorer, Source, text_of
 
 SCORING = 2
 """The version of the code that makes answers: raise it whenever an answer of any backend could change."""
 CHUNK = 1024
 """Questions at a time, as long as only the cache is asked."""
 
-Question = TypeVar("Question", Request, str)
+Question = TypeVar("Question", Request, str | Source)
 Reply = TypeVar("Reply", Scored, Answer)
 Progress = Callable[[int, int], None]
 """Told how many of how many questions are answered."""
@@ -154,19 +154,28 @@ class RememberedScorer(Remembered[Request, Scored]):
         return self._ask(requests) if self.ordered else self.replies(requests)
 
 
-class RememberedGenerator(Remembered[str, Answer]):
-    """A generator whose answers go through the cache."""
+class RememberedGenerator(Remembered[str | Source, Answer]):
+    """A generator whose answers go through the cache.
+
+    Of one that takes no notice of how long a right answer can be, the answer to a source is the same whatever the
+    suite knows, and is kept as such.
+    """
+
+    bounded = True
 
     def __init__(
         self, model: Generator, cache: Cache | None, progress: Progress, given: Mapping[str, str] | None = None
     ) -> None:
+        bounded: bool = getattr(model, "bounded", False)
 
-        def ask(sources: Sequence[str]) -> list[Answer]:
-            return [Answer(answer) if isinstance(answer, str) else answer for answer in model.generate(sources)]
+        def ask(sources: Sequence[str | Source]) -> list[Answer]:
+            asked: Any = sources if bounded else list(map(text_of, sources))
+            return [Answer(answer) if isinstance(answer, str) else answer for answer in model.generate(asked)]
 
-        super().__init__(model, ask, _ANSWER, cache, progress, given)
+        codec = _ANSWER if bounded else replace(_ANSWER, key=lambda source: _text_bytes(text_of(source)))
+        super().__init__(model, ask, codec, cache, progress, given)
 
-    def generate(self, sources: Sequence[str]) -> list[Answer]:
+    def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
         """One answer for each source, in order."""
         return self.replies(sources)
 
@@ -185,13 +194,17 @@ def _request_bytes(request: Request) -> bytes:
     return _text_bytes(f"{request.text}\0{span}")
 
 
+def _source_bytes(source: str | Source) -> bytes:
+    return _text_bytes(source if isinstance(source, str) else f"{source.text}\0{source.most}")
+
+
 def _pack_answer(answer: Answer) -> bytes:
     """The length of the text, the text, and the notices, if any, as JSON."""
     text = _text_bytes(answer.text)
     return struct.pack("<I", len(text)) + text + (json.dumps(answer.notices).encode() if answer.notices else b"")
 
 
-def _unpack_answer(source: str, data: bytes) -> Answer:
+def _unpack_answer(source: str | Source, data: bytes) -> Answer:
     (size,) = struct.unpack_from("<I", data)
     notices = data[4 + size :]
     return Answer(data[4 : 4 + size].decode("utf-8", "surrogatepass"), tuple(json.loads(notices)) if notices else ())
@@ -218,5 +231,5 @@ def _unpack_scored(request: Request, data: bytes) -> Scored:
     return Scored(request.text, columns[:n], columns[n : 2 * n], logprobs, pieces, tuple(notices))
 
 
-_ANSWER: Codec[str, Answer] = Codec("generate", _text_bytes, _pack_answer, _unpack_answer)
+_ANSWER: Codec[str | Source, Answer] = Codec("generate", _source_bytes, _pack_answer, _unpack_answer)
 _SCORED: Codec[Request, Scored] = Codec("score", _request_bytes, _pack_scored, _unpack_scored)

@@ -242,7 +242,10 @@ def _attention(device: Any) -> AbstractContextManager[Any]:
         return nullcontext()
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
+    without: AbstractContextManager[Any] = sdpa_kernel(
+        [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+    )
+    return without
 
 
 def _takes(model: Any, name: str) -> bool:

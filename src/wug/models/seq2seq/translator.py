@@ -76,7 +76,7 @@ class Translator:
             plain = self._plainly([sequences[n] for n in left], [bounds[n] for n in left], [drafts[n] for n in left])
             settled = dict(zip(left, plain, strict=True))
         for place in near:
-            settled[place] = replace(settled[place], tied=settled[place] != until_end(drafts[place], self._ends))
+            settled[place] = replace(settled[place], tied=not _same(settled[place], until_end(drafts[place], self._ends)))
         return [settled.get(place) or until_end(draft, self._ends) for place, draft in enumerate(drafts)]
 
     def drafts(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[list[int]], set[int]]:
@@ -140,6 +140,10 @@ class Translator:
         """Whether two tokens were about equal somewhere in an answer, or it was another on another occasion."""
         steps = result.logits[0][len(self._prefix or ()) : len(tokens)]
         return numbers(result)[: len(tokens)] != tokens or any(_margin(np.array(step)) < self.near for step in steps)
+
+
+def _same(mine: Written, theirs: Written) -> bool:
+    return (mine.tokens, mine.ended) == (theirs.tokens, theirs.ended)
 
 
 def numbers(result: Any) -> list[int]:
