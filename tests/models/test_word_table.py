@@ -21,7 +21,10 @@ def backend(**settings: Any) -> Any:
     found.pre_tokenizer = pre_tokenizers.ByteLevel(**{"add_prefix_space": False, **settings})
     texts = ["abc abc's té日本 t's 97 9.7 ... abc, x½ 🙂🙂 ab", "it's 's 't 're x"] * 20
     trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=["<s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=400,
+        special_tokens=["<s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     found.train_from_iterator(texts, trainer)
     return found

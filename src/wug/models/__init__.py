@@ -1,7 +1,9 @@
 """Backends, a module or a package each, and what other packages need of what they share."""
 
-from wug.models._hardware import pick_device, ran_out
+from wug.models._hardware import free_threads, pick_device, ran_out
 from wug.models._spec import Identity, ModelSpec, parse
 from wug.models._words import read_words, words_of, write_words
 
-__all__ = ["Identity", "ModelSpec", "parse", "pick_device", "ran_out", "read_words", "words_of", "write_words"]
+__all__ = [
+    "Identity", "ModelSpec", "free_threads", "parse", "pick_device", "ran_out", "read_words", "words_of", "write_words",
+]  # fmt: skip

@@ -16,7 +16,22 @@ from wug.runs.opening import Opened
 from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
 from wug.runs.store import Store, run_key
-from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Signature, Source, Status, Suite, text_of
+from wug.types import (
+    Answer,
+    Check,
+    Estimate,
+    Notice,
+    Outcome,
+    Request,
+    Result,
+    Row,
+    Scored,
+    Signature,
+    Source,
+    Status,
+    Suite,
+    text_of,
+)
 
 EXAMPLE = 80
 """Characters of a question that a notice quotes."""

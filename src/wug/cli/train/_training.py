@@ -82,7 +82,10 @@ def device_of(training: Training) -> str:
 
 def train(lesson: Lesson, training: Training, device: str, material: dict[str, Any], card: str) -> None:
     """Train, test after epochs, save, and say what was made."""
+    import torch
+
     from wug import __version__
+    from wug.models import free_threads
     from wug.runs.opening import open_suites
     from wug.train.card import write_card
     from wug.train.checkpoint import Checkpoint
@@ -97,9 +100,13 @@ def train(lesson: Lesson, training: Training, device: str, material: dict[str, A
     compiled = device.startswith("cuda") if training.compile is None else training.compile
     settings = TrainingSettings(compiled, training.checkpoint_every, keep_checkpoint=False, patience=training.patience)
     size = sum(p.numel() for p in lesson.model.parameters())
+    where = device
+    if device == "cpu":
+        torch.set_num_threads(training.threads or free_threads())
+        where = f"cpu, threads: {torch.get_num_threads()}"
     common.say(
         f"training {size / 1e6:.1f}M parameters for {recipe.steps:,} steps "
-        f"({recipe.steps / lesson.steps_an_epoch:.1f} epochs) on {device}, {recipe.precision}"
+        f"({recipe.steps / lesson.steps_an_epoch:.1f} epochs) on {where}, {recipe.precision}"
     )
     judge = judge_after(lesson, suites, training, device) if suites else None
     with _Progress() as tell:

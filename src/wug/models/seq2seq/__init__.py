@@ -40,7 +40,7 @@ OPTIONS = (
 TRIED = 20
 """Sources with which the tokenizer is tried."""
 CLEAR = 1e-5
-"""By how much the best logit must exceed the second for PyTorch to choose it in batches of any shape; else it is said."""
+"""By how much the best logit must exceed the second for PyTorch to choose it in batches of any shape."""
 ACCELERATORS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """What a Linux machine has where PyTorch may find something faster than a CPU."""
 
@@ -190,7 +190,9 @@ def identify(spec: ModelSpec) -> Identity | None:
     """What the model will be, told from its files; None where only loading tells."""
     options = spec.read(OPTIONS)
     folder = folder_of(spec, options)
-    return None if folder is None else Identity(f"seq2seq/{folder.name}", _signed(options, options["dtype"]), "text", bounded=True)
+    if folder is None:
+        return None
+    return Identity(f"seq2seq/{folder.name}", _signed(options, options["dtype"]), "text", bounded=True)
 
 
 def load(spec: ModelSpec) -> Seq2SeqModel:

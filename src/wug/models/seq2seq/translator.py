@@ -8,7 +8,6 @@ plain way instead; whether the two ways differed is said of each.
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 
 from wug.errors import ModelError
 from wug.models._asking import Written, until_end
+from wug.models._hardware import threads
 from wug.models.seq2seq.facts import Facts
 
 CERTAIN = -0.69
@@ -76,7 +76,8 @@ class Translator:
             plain = self._plainly([sequences[n] for n in left], [bounds[n] for n in left], [drafts[n] for n in left])
             settled = dict(zip(left, plain, strict=True))
         for place in near:
-            settled[place] = replace(settled[place], tied=not _same(settled[place], until_end(drafts[place], self._ends)))
+            differs = not _same(settled[place], until_end(drafts[place], self._ends))
+            settled[place] = replace(settled[place], tied=differs)
         return [settled.get(place) or until_end(draft, self._ends) for place, draft in enumerate(drafts)]
 
     def drafts(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[list[int]], set[int]]:
@@ -149,14 +150,6 @@ def _same(mine: Written, theirs: Written) -> bool:
 def numbers(result: Any) -> list[int]:
     """The tokens of a result, its end mark included."""
     return [int(token) for token in result.hypotheses[0]]
-
-
-def threads() -> int:
-    """Threads to compute with: those that the user set, or one for each core that the process may use."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    if given.isascii() and given.isdigit() and int(given) > 0:
-        return int(given)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _slices(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
