@@ -18,6 +18,8 @@ from wug.models._ragged import Ints, Ragged
 
 MOST = 1 << 18
 """Words that are kept."""
+FIRST = "\n"
+"""Before the first word of a text in the table: it has no space before it, and other tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,11 @@ class WordTable:
         """The tokens of texts with where each begins and ends; None where a text is not words and single spaces."""
         if len(self._numbers) > MOST:
             self._clear()
+        if any(FIRST in text for text in texts):
+            return None
         parts = [text.split(" ") for text in texts]
-        for words in parts:  # the first word as it is, the others with their space
-            words[1:] = [f" {word}" for word in words[1:]]
+        for words in parts:
+            words[0] = FIRST + words[0]
         number = self._numbers
         which = np.array([number[word] for word in chain.from_iterable(parts)], dtype=np.int64)
         if not self._learn():
@@ -78,7 +82,7 @@ class WordTable:
 
     def _learn(self) -> bool:
         """Tokenise the words that are new; False where that cannot be done one by one."""
-        new = list(self._numbers)[len(self._words) :]
+        new = [_as_it_stands(word) for word in list(self._numbers)[len(self._words) :]]
         if not new and self._columns is not None:
             return True
         if any(not _is_word(word) for word in new):
@@ -88,7 +92,7 @@ class WordTable:
             return False
         self._words += found
         self._columns = (
-            np.fromiter(map(len, self._numbers), np.int64, len(self._numbers)),
+            np.array([len(_as_it_stands(word)) for word in self._numbers]),
             Ragged.of([word.ids for word in self._words]),
             Ragged.of([word.starts for word in self._words]).flat,
             Ragged.of([word.ends for word in self._words]).flat,
@@ -104,6 +108,11 @@ def takes_words_apart(backend: Any) -> bool:
     marks = described["added_tokens"]
     reaching = any(mark["lstrip"] or mark["rstrip"] or mark["single_word"] or " " in mark["content"] for mark in marks)
     return bool(plain) and not described["normalizer"] and not reaching
+
+
+def _as_it_stands(word: str) -> str:
+    """A word as it stands in a text: with its space, unless it is the first."""
+    return word.removeprefix(FIRST) if word.startswith(FIRST) else f" {word}"
 
 
 def _is_word(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""Answers that are stopped where no right one is so long give the verdicts of answers that are written to their ends."""
+"""Answers that are stopped where no right one is so long give the verdicts of those that are written to their ends."""
 
 from __future__ import annotations
 
