@@ -85,7 +85,7 @@ def test_the_task_has_the_same_verdicts(seed: int) -> None:
     ]
     suite = plain_suite("made", lines)
     assert verdicts(suite, Rambling(seed, bounded=True)) == verdicts(suite, Rambling(seed, bounded=False))
-    assert dict(suite.options) == {"longest": "2n+16"}
+    assert dict(suite.options) == {"cut": "2n+16"}
 
 
 def test_an_answer_is_kept_with_the_bound_that_it_was_given(tmp_path: Any) -> None:

@@ -16,7 +16,7 @@ Ask: TypeAlias = Callable[[Sequence[str | Source]], list[str]]
 """One answer for each source, with single spaces between words."""
 
 
-STOPPED = {"longest": "2n+16"}
+STOPPED = {"cut": "2n+16"}
 """The option of a test whose answers may be stopped after so many words, where the right one has n."""
 
 
