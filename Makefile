@@ -3,7 +3,8 @@
 # make install  the environment in .venv, with all that the demo and the tests need
 # make check    ruff, mypy, the layers
 # make fuzz     hostile and damaged input, kills, a hostile server: a few minutes; SEED=n for other inputs (docs/fuzzing.md)
-# make bench    speed and memory beside lm-eval and minicons (installs them in .venv-bench); pages; coverage of intervals
+# make bench    speed and memory beside lm-eval, minicons, CTranslate2 and generate (installs them in .venv-bench); pages;
+#               coverage of intervals; with DEVICE=cuda the table of the GPU
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
 BIN := .venv/bin
@@ -37,12 +38,19 @@ fuzz: install
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED)
 
 bench: .venv-bench/installed
+ifeq ($(DEVICE),cuda)
+	.venv-bench/bin/python benchmarks/scoring.py --device cuda --dtypes bfloat16 --sample 0 --batch 512 --sets blimp
+	.venv-bench/bin/python benchmarks/scoring.py --device cuda --dtypes bfloat16 --sizes 1.3B --sample 30000 --batch 256 --sets blimp --peers wug lm-eval
+	.venv-bench/bin/python benchmarks/decoding.py --device cuda --localism 9567
+else
 	.venv-bench/bin/python benchmarks/scoring.py
 	.venv-bench/bin/python benchmarks/masked.py
 	.venv-bench/bin/python benchmarks/cogs.py
 	.venv-bench/bin/python benchmarks/decoding.py
+	.venv-bench/bin/python benchmarks/cached.py
 	.venv-bench/bin/python benchmarks/compare_coverage.py
 	.venv-bench/bin/python benchmarks/view.py
+endif
 
 .venv-bench/installed: pyproject.toml constraints.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench

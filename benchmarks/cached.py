@@ -18,12 +18,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from timing import ROOT, Took, took
+
 PLAIN = "from wug.cli.main import main; main()"
 LOADING = f"""
 from wug.runs import opening
@@ -37,35 +36,6 @@ opening.open_model = loaded
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Took:
-    """What a process took."""
-
-    wall: float
-    cpu: float
-    peak: float
-    """MB of memory."""
-    printed: bytes
-
-
-def took(source: Path, code: str, arguments: Sequence[str], *flags: str) -> Took:
-    """Run Python code to its end with wug from the folder `source`."""
-    environment = {**os.environ, "PYTHONPATH": str(source), "HF_HUB_OFFLINE": "1"}
-    start = time.perf_counter()
-    command = [sys.executable, *flags, "-c", code, *arguments]
-    with (
-        tempfile.TemporaryFile() as out,
-        subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.DEVNULL) as process,
-    ):
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.perf_counter() - start
-        out.seek(0)
-        if process.returncode:
-            sys.exit(f"{' '.join(command)} ended with {process.returncode}")
-        return Took(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, out.read())
-
-
 def compare(run: Sequence[str], home: Path, times: int, beside: Path | None) -> None:
     """A table of the ways to run the same, each `times` times, in turns."""
     own = ROOT / "src"
@@ -75,7 +45,8 @@ def compare(run: Sequence[str], home: Path, times: int, beside: Path | None) -> 
     found: dict[str, list[Took]] = {name: [] for name in ways}
     for number in range(times):
         for place, (name, (source, code)) in enumerate(ways.items()):
-            found[name].append(took(source, code, [*run, "--db", str(home / f"{number}-{place}.db")]))
+            command = [sys.executable, "-c", code, *run, "--db", str(home / f"{number}-{place}.db")]
+            found[name].append(took(command, source))
     printed = {each.printed for each in (each for some in found.values() for each in some)}
     if len(printed) > 1:
         sys.exit("they do not print the same")
@@ -98,7 +69,7 @@ def profile(run: Sequence[str], home: Path) -> None:
     print("imports, ms:", ", ".join(f"{name} {total / 1000:.0f}" for total, name in top[:12]))
     saved = home / "profile"
     code = f"import cProfile; cProfile.run({PLAIN!r}, {str(saved)!r})"
-    took(ROOT / "src", code, [*run, "--db", str(home / "functions.db")])
+    took([sys.executable, "-c", code, *run, "--db", str(home / "functions.db")])
     subprocess.run(
         [sys.executable, "-m", "pstats", str(saved)], input="sort cumtime\nstats wug 40\n", text=True, check=True
     )
@@ -117,7 +88,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         run = ["run", suites, "--model", given.model, "--cache", str(given.cache or home / "answers.db")]
-        took(ROOT / "src", PLAIN, [*run, "--no-save"])  # so that the cache has it all
+        took([sys.executable, "-c", PLAIN, *run, "--no-save"])  # so that the cache has it all
         if given.profile:
             profile(run, home)
         else:

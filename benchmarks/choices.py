@@ -21,7 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from scoring import ROOT, SHAPES, make_model
+from scoring import SHAPES, make_model
+from timing import ROOT
 
 SMALL = "6 layers"
 SHAPES[SMALL] = {"n_layer": 6, "n_embd": 384, "n_head": 6}

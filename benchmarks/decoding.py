@@ -2,6 +2,7 @@
 
     python benchmarks/decoding.py                    1,000 sources, and localism on 100 samples
     python benchmarks/decoding.py --localism 300     more of localism
+    python benchmarks/decoding.py --device cuda --localism 9567
     python benchmarks/decoding.py --threads 1        for a machine with other work: waiting threads use up CPU time
     python benchmarks/decoding.py --profile          where the time of the whole command goes
 
@@ -18,50 +19,28 @@ import argparse
 import gzip
 import json
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from timing import DATA, ROOT, Took, head, took
+from timing import line as table_line
+
 MODEL = ROOT / "src" / "wug" / "assets" / "models" / "wug-pcfg"
 BOUND = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What a process took."""
-
-    wall: float
-    cpu: float
-    printed: str
-
-
-def measured(command: Sequence[str], **more: str) -> Measured:
-    """Run a command to its end, on as many threads as it takes by itself."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HF_HUB_OFFLINE": "1", **more}
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - start
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Measured(wall, cpu, done.stdout)
-
-
-def wug(suite: Path, home: Path, *options: str) -> tuple[Measured, dict[str, Any]]:
+def wug(suite: Path, home: Path, device: str, *options: str) -> tuple[Took, dict[str, Any]]:
     """The whole command, with a cache and a store of its own; what it took, and what it found."""
-    command = [sys.executable, "-m", "wug", "-q", "run", str(suite), "--model", str(MODEL), "--device", "cpu"]
-    took = measured(
+    command = [sys.executable, "-m", "wug", "-q", "run", str(suite), "--model", str(MODEL), "--device", device]
+    found = took(
         [*command, "--no-cache", "--db", str(home / "wug.db"), "--format", "json", *options],
         WUG_CACHE=str(home / "answers.db"),
     )
-    return took, json.loads(took.printed)
+    return found, json.loads(found.printed)
 
 
 def bare(sources: Path, folder: Path) -> dict[str, Any]:
@@ -92,21 +71,21 @@ def convert(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def generate(sources: Path) -> dict[str, Any]:
+def generate(sources: Path, device: str) -> dict[str, Any]:
     """Hugging Face's generate, in batches of 64 of like length; in this process."""
     begun, cpu = time.perf_counter(), time.process_time()
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(MODEL)
-    model = AutoModelForSeq2SeqLM.from_pretrained(MODEL, dtype=torch.float32).eval()
+    model = AutoModelForSeq2SeqLM.from_pretrained(MODEL, dtype=torch.float32).to(device).eval()
     ready, ready_cpu = time.perf_counter(), time.process_time()
     texts = sources.read_text().splitlines()
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     answers: dict[int, str] = {}
     for first in range(0, len(order), 64):
         places = order[first : first + 64]
-        batch = tokenizer([texts[place] for place in places], return_tensors="pt", padding=True)
+        batch = tokenizer([texts[place] for place in places], return_tensors="pt", padding=True).to(device)
         with torch.inference_mode():
             written = model.generate(
                 input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], max_new_tokens=BOUND,
@@ -121,18 +100,18 @@ def generate(sources: Path) -> dict[str, Any]:
 def itself(*arguments: str) -> dict[str, Any]:
     """What one of the peers says, in a process of its own."""
     command = [sys.executable, __file__, "--threads", os.environ["OMP_NUM_THREADS"], *arguments]
-    found: dict[str, Any] = json.loads(measured(command).printed.splitlines()[-1])
+    found: dict[str, Any] = json.loads(took(command).printed.splitlines()[-1])
     return found
 
 
 def sample(home: Path, count: int) -> tuple[Path, list[str]]:
     """A folder with so many sources and targets, spread over the published test set or a new one; and the targets."""
-    data = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data")) / "pcfgset" / "pcfgset"
+    data = DATA / "pcfgset" / "pcfgset"
     if data.is_dir():
         lines = {end: gzip.decompress((data / f"test.{end}.gz").read_bytes()).decode() for end in ("src", "tgt")}
     else:
         made = home / "made"
-        measured([sys.executable, "-m", "wug", "make", "pcfgset", "--samples", str(12 * count), "-o", str(made)])
+        took([sys.executable, "-m", "wug", "make", "pcfgset", "--samples", str(12 * count), "-o", str(made)])
         lines = {end: next(made.rglob(f"test.{end}")).read_text() for end in ("src", "tgt")}
     folder = home / "pcfgset"
     folder.mkdir()
@@ -163,39 +142,42 @@ def _estimates(found: Any) -> list[tuple[str, float]]:
 
 
 def line(name: str, wall: float, cpu: float, unit: tuple[float, float], note: str) -> None:
-    print(f"| {name} | {wall:.1f} s | {cpu:.1f} s | {wall / unit[0]:.1f} | {cpu / unit[1]:.1f} | {note} |", flush=True)
+    """A way with its times, as they are and beside those of the first."""
+    table_line(name, f"{wall:.1f} s", f"{cpu:.1f} s", f"{wall / unit[0]:.1f}", f"{cpu / unit[1]:.1f}", note)
 
 
-def compare(count: int, localism: int) -> None:
-    """Print a table for each task."""
+def compare(count: int, localism: int, device: str) -> None:
+    """Print a table for each task; CTranslate2 is there on a CPU alone, as in wug."""
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary)
         folder, targets = sample(home, count)
-        itself("--convert", str(home / "converted-bare"))
-        peer = itself("--bare", str(folder / "test.src"), str(home / "converted-bare"))
-        unit, start = (peer["wall"], peer["cpu"]), (peer["start"], peer["start_cpu"])
-        print(f"{count:,} sources, threads: {os.environ['OMP_NUM_THREADS']}\n")
-        print("| way | wall | CPU | × bare wall | × bare CPU | |\n|---|---|---|---|---|---|")
-        line("CTranslate2, translate_batch alone", *unit, unit, _right(peer["answers"], targets))
-        line("its start", *start, unit, "imports, tokens, loading")
-        for name, options in (
-            ("wug run, conversion made", ()),
-            ("wug run", ()),
-            ("wug run, -M engine=transformers", ("-M", "engine=transformers")),
-        ):
-            took, found = wug(folder, home, *options)
-            line(name, took.wall, took.cpu, unit, accuracy(found))
-        other = itself("--generate", str(folder / "test.src"))
+        sources = folder / "test.src"
+        print(f"{count:,} sources, {device}, threads: {os.environ['OMP_NUM_THREADS']}\n")
+        head("way", "wall", "CPU", "× the first's wall", "× its CPU", "")
+        unit = None
+        if device == "cpu":
+            itself("--convert", str(home / "converted-bare"))
+            peer = itself("--bare", str(sources), str(home / "converted-bare"))
+            unit = (peer["wall"], peer["cpu"])
+            line("CTranslate2, translate_batch alone", *unit, unit, _right(peer["answers"], targets))
+            line("its start", peer["start"], peer["start_cpu"], unit, "imports, tokens, loading")
+        ways = {
+            "wug run, conversion made": (),
+            "wug run": (),
+            "wug run -M engine=transformers": ("-M", "engine=transformers"),
+        }
+        for name, options in ways.items() if device == "cpu" else [("wug run", ())]:
+            found, results = wug(folder, home, device, *options)
+            unit = unit or (found.wall, found.cpu)
+            line(name, found.wall, found.cpu, unit, accuracy(results))
+        assert unit is not None
+        other = itself("--generate", str(sources), "--device", device)
         line("Hugging Face generate alone", other["wall"], other["cpu"], unit, _right(other["answers"], targets))
         line("its start", other["start"], other["start_cpu"], unit, "imports, loading")
-        again = itself("--bare", str(folder / "test.src"), str(home / "converted-bare"))
-        line("CTranslate2 once more, at the end", again["wall"], again["cpu"], unit, "")
-        unrolled = ROOT.parent / "shared" / "data" / "pcfgset" / "localism" / "unrolled_test.tsv.gz"
+        unrolled = DATA / "pcfgset" / "localism" / "unrolled_test.tsv.gz"
         if localism and unrolled.exists():
-            print(f"\nlocalism, {localism} samples\n")
-            for options in ((), ("-M", "engine=transformers")):
-                took, found = wug(unrolled, home, "--limit", str(localism), *options)
-                line(f"wug run {' '.join(options)}", took.wall, took.cpu, unit, accuracy(found))
+            found, results = wug(unrolled, home, device, "--limit", str(localism))
+            line(f"wug run localism, {localism:,} samples", found.wall, found.cpu, unit, accuracy(results))
 
 
 def _right(answers: Sequence[str], targets: Sequence[str]) -> str:
@@ -208,10 +190,10 @@ def profile(count: int) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary)
         folder, _ = sample(home, count)
-        wug(folder, home)  # makes the conversion
+        wug(folder, home, "cpu")  # makes the conversion
         for engine in ("ctranslate", "transformers"):
             command = [sys.executable, "-c", _PROFILED, str(folder), str(MODEL), str(home / "wug.db"), engine]
-            print(measured(command, WUG_CACHE=str(home / "answers.db")).printed)
+            print(took(command, WUG_CACHE=str(home / "answers.db")).printed)
 
 
 _PROFILED = """
@@ -237,6 +219,7 @@ def main() -> None:
     parser.add_argument("--bare", nargs=2, type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--convert", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every way")
     given = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(given.threads)
@@ -244,11 +227,15 @@ def main() -> None:
         profile(given.count)
     elif given.bare or given.convert or given.generate:
         found = (
-            bare(*given.bare) if given.bare else convert(given.convert) if given.convert else generate(given.generate)
+            bare(*given.bare)
+            if given.bare
+            else convert(given.convert)
+            if given.convert
+            else generate(given.generate, given.device)
         )
         print(json.dumps(found))
     else:
-        compare(given.count, given.localism)
+        compare(given.count, given.localism, given.device)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring import ROOT, blimp_sentences, books, syntaxgym_sentences
+from scoring import blimp_sentences, books, syntaxgym_sentences
+from timing import ROOT
 
 VOCABULARY = 28996
 SHAPES = {

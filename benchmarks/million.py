@@ -17,11 +17,12 @@ import argparse
 import random
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from pathlib import Path
 
-from cached import PLAIN, ROOT, Took, took
+from cached import PLAIN
+from timing import Took, took
 
 NOUNS = "author banker captain dancer editor farmer guard hunter janitor lawyer manager novelist officer pilot senator"
 PLACES = "near behind beside above below under opposite before"
@@ -145,6 +146,11 @@ def peers(folder: Path) -> dict[str, tuple[str, str, list[str]]]:
     }
 
 
+def python(code: str, arguments: Sequence[str]) -> list[str]:
+    """The command that runs some code."""
+    return [sys.executable, "-c", code, *arguments]
+
+
 def told(name: str, took: Took) -> None:
     print(f"| {name} | {took.wall:.1f} | {took.cpu:.1f} | {took.peak:.0f} |", flush=True)
 
@@ -169,12 +175,12 @@ def main() -> None:
         for name, arguments in commands(folder).items():
             if given.only and given.only not in name:
                 continue
-            told(f"`wug {arguments[0]}`{name.removeprefix(arguments[0])}", took(ROOT / "src", PLAIN, arguments))
+            told(f"`wug {arguments[0]}`{name.removeprefix(arguments[0])}", took(python(PLAIN, arguments)))
             if given.beside is not None:
-                told(f"the same, wug of {given.beside}", took(given.beside, PLAIN, arguments))
+                told(f"the same, wug of {given.beside}", took(python(PLAIN, arguments), given.beside))
             if name in beside and not given.no_peers:
                 peer, code, words = beside[name]
-                told(f"beside it {peer}", took(ROOT / "src", code, words))
+                told(f"beside it {peer}", took(python(code, words)))
 
 
 if __name__ == "__main__":

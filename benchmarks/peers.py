@@ -62,13 +62,21 @@ def minicons(model: str, device: str, dtype: str, batch: int) -> Score:
 
 
 def main() -> None:
-    """Load, warm up, time, and write seconds, scores and peak memory."""
+    """Load, time, and write seconds (on a GPU of the first pass and of a second), scores and peak memory."""
     name, model, source, out, device, dtype, batch = sys.argv[1:]
     logging.disable(logging.WARNING)
     texts: list[str] = json.loads(Path(source).read_text(encoding="utf-8"))
     score = {"wug": wug, "lm-eval": lm_eval, "minicons": minicons}[name](model, device, dtype, int(batch))
-    score(texts[:: len(texts) // 8192 + 1] if device.startswith("cuda") else texts[:8])
     import torch
+
+    first = 0.0
+    if device.startswith("cuda"):
+        # The first pass is the one that users have: kernels are chosen, memory is taken.
+        start = time.perf_counter()
+        score(texts)
+        first = time.perf_counter() - start
+    else:
+        score(texts[:8])
 
     if device.startswith("cuda"):
         torch.cuda.synchronize()
@@ -76,7 +84,7 @@ def main() -> None:
     start = time.perf_counter()
     scores = score(texts)
     seconds = time.perf_counter() - start
-    result: dict[str, Any] = {"seconds": seconds, "scores": scores}
+    result: dict[str, Any] = {"seconds": first or seconds, "again": seconds, "scores": scores}
     result["memory"] = (
         torch.cuda.max_memory_allocated()
         if device.startswith("cuda")

@@ -17,15 +17,14 @@ import json
 import lzma
 import os
 import random
-import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from timing import DATA, ROOT, head, line, took
+
 SHAPES = {
     "124M": {"n_layer": 12, "n_embd": 768, "n_head": 12},
     "1.3B": {"n_layer": 24, "n_embd": 2048, "n_head": 16},
@@ -105,16 +104,9 @@ def measure(
     source, out = folder / "texts.json", folder / f"{peer}.json"
     source.write_text(json.dumps(texts), encoding="utf-8")
     command = [sys.executable, str(Path(__file__).with_name("peers.py")), peer]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [*command, str(model), str(source), str(out), device, dtype, str(batch)],
-        check=True,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        stderr=subprocess.DEVNULL if os.environ.get("WUG_BENCH_QUIET") else None,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = took([*command, str(model), str(source), str(out), device, dtype, str(batch)])
     found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-    return {**found, "user": after.ru_utime - before.ru_utime, "system": after.ru_stime - before.ru_stime}
+    return {**found, "user": used.user, "system": used.system}
 
 
 def compare(name: str, texts: list[str], model: Path, dtype: str, options: argparse.Namespace, folder: Path) -> None:
@@ -126,11 +118,16 @@ def compare(name: str, texts: list[str], model: Path, dtype: str, options: argpa
         this = found[peer]
         processor = this["user"] + this["system"]
         gap = max(abs(a - b) for a, b in zip(this["scores"], first["scores"], strict=True))
-        print(
-            f"| {name} | {peer} | {len(texts):,} | {len(texts) / this['seconds']:,.0f} | "
-            f"{this['seconds'] / first['seconds']:.2f} × | {processor:.0f} ({this['system'] / processor:.0%}) | "
-            f"{this['memory'] / 2**30:.2f} | {gap:.1e} |",
-            flush=True,
+        line(
+            name,
+            peer,
+            f"{len(texts):,}",
+            f"{len(texts) / this['seconds']:,.0f}",
+            f"{this['seconds'] / first['seconds']:.2f} ×",
+            f"{len(texts) / this['again']:,.0f}",
+            f"{processor:.0f} ({this['system'] / processor:.0%})",
+            f"{this['memory'] / 2**30:.2f}",
+            f"{gap:.1e}",
         )
 
 
@@ -145,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=32, help="batch size of the peers")
     parser.add_argument("--sets", nargs="+", default=["syntaxgym", "blimp"])
     options = parser.parse_args(arguments)
-    data = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data"))
+    data = DATA
     sets = {"syntaxgym": syntaxgym_sentences(data), "blimp": blimp_sentences(data, options.sample)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -154,11 +151,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             make_model(model, size, [text for texts in sets.values() for text in texts], data)
             for dtype in options.dtypes:
                 print(f"\n{size} parameters, {options.device}, {dtype}, peers' batch {options.batch}\n")
-                print(
-                    "| sentences | program | count | per second | time ÷ wug's | CPU s (system) | peak GiB | "
-                    "largest difference (nats) |"
-                )
-                print("|---|---|--:|--:|--:|--:|--:|--:|", flush=True)
+                head(
+                    "sentences", "program", "count", "per second", "time ÷ wug's", "per second, second pass",
+                    "CPU s (system)", "peak GiB", "largest difference (nats)",
+                )  # fmt: skip
                 for title in options.sets:
                     if sets[title]:
                         compare(title, sets[title], model, dtype, options, folder)

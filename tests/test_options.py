@@ -179,7 +179,7 @@ def test_a_flag_reaches_the_models_that_have_the_option() -> None:
         ),
         (
             "localism --model oracle:pcfgset?error=0.3&mistake=early&seed=5",
-            "oracle/pcfgset|error:0.3|mistake:early|seed:5",
+            "oracle/pcfgset|error:0.3|mistake:early|seed:5|cut:2n+16",
         ),
         (
             "wug_cogs_gen -S smatch=yes -S seed=4 -S bleu=no -S dialect=cogs",

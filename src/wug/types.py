@@ -349,9 +349,9 @@ def _told_from_values(result: Result) -> tuple[Check, ...]:
 _OF_SHARES = ("wilson", "clopper-pearson")
 
 
-def text_of(answer: Answer | str) -> str:
-    """The text of an answer, however the generator gives it."""
-    return answer if isinstance(answer, str) else answer.text
+def text_of(words: Answer | Source | str) -> str:
+    """The text of an answer, however the generator gives it, or of a source, however the suite asks."""
+    return words if isinstance(words, str) else words.text
 
 
 class Model(Protocol):
@@ -385,7 +385,11 @@ class Generator(Model, Protocol):
     """A model that turns text into text."""
 
     def generate(self, sources: Sequence[str]) -> Sequence[Answer | str]:
-        """One answer for each source, in order; a plain text is an answer without notices."""
+        """One answer for each source, in order; a plain text is an answer without notices.
+
+        One that has a field `bounded`, which is true, is given a `Source` where the suite knows how long a right
+        answer can be.
+        """
 
 
 @runtime_checkable
@@ -426,7 +430,7 @@ class Suite(Protocol):
     def sample(self, items: int) -> Suite:
         """The same suite with only so many of its items, spread evenly over it; its options say so."""
 
-    def requests(self) -> Sequence[Request] | Sequence[str]:
+    def requests(self) -> Sequence[Request] | Sequence[str | Source]:
         """What can be asked up front (sources, for a generator); lets a run ask many suites' at once."""
 
     def run(self, model: Any) -> Iterator[Row]:

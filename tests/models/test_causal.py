@@ -137,6 +137,15 @@ def test_byte_counts_give_the_offsets_that_the_tokenizer_gives(tiny_causal: Make
     assert fast.ids.flat.tolist() == slow.ids.flat.tolist()
 
 
+def test_gpt2s_activation_is_computed_in_one_step(tiny_causal: Maker) -> None:
+    """Scores beside transformers' own steps: `test_scores_equal_the_plain_computation`."""
+    from transformers.activations import NewGELUActivation
+
+    activations = [m for m in load(tiny_causal("gpt2"))._engine.model.modules() if type(m).__name__.endswith("GELU")]
+    assert activations
+    assert not any(isinstance(m, NewGELUActivation) for m in load(tiny_causal("gpt2"))._engine.model.modules())
+
+
 def test_a_span_needs_nothing_after_it(tiny_causal: Maker) -> None:
     model = load(tiny_causal())
     whole, part = model.score([Request("the boy swims near the park"), Request("the boy swims near the park", (8, 13))])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from wug.errors import ModelError
 from wug.models._ragged import Ragged
 from wug.models.causal import head
 from wug.models.causal.boundary import WordStarts
-from wug.models.causal.forward import Engine
+from wug.models.causal.forward import Engine, Ways
 from wug.models.causal.trial import choose_engine
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -48,7 +49,7 @@ LENGTHS = [3, 71, 19, 1, 150, 2, 44, 19, 128, 7]
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the 211 words of the tiny models stand in four blocks, the last not full, and places in several."""
-    monkeypatch.setitem(head.BLOCK, "cpu", (13, 64))
+    monkeypatch.setattr(head, "BLOCK", (13, 64))
 
 
 @pytest.fixture
@@ -81,6 +82,29 @@ def test_blocks_give_the_log_softmax_of_the_whole_logits(name: str) -> None:
     texts = tiny_architectures.texts(LENGTHS, seed=23)
     expected = [tiny_architectures.alone(model, text) for text in texts]
     assert gap(engine.logprobs(texts), expected) < 5e-5
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_all_words_at_once_give_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: with words that fill up the matrix, 211 to 256, and log-probabilities instead of sums."""
+    monkeypatch.setattr(head, "MOST", 17)
+    model = tiny(name, **MODELS[name])
+    found = head.find_head(model, [3, 1, 4])
+    filled_up = head.Head(model.get_output_embeddings(), found._adjustment, at_once=True)
+    assert len(filled_up._weight) == 256
+    texts = tiny_architectures.texts(LENGTHS, seed=29)
+    expected = [tiny_architectures.alone(model, text) for text in texts]
+    assert gap(Engine(model, Ways(head=filled_up)).logprobs(texts), expected) < 5e-5
+
+
+def test_all_words_at_once_close_words_too() -> None:
+    model = tiny("gpt2")
+    starts = WordStarts(np.arange(0, 211, 3), np.arange(1, 211, 2))
+    blocks = choose_engine(model, word_starts=starts)
+    filled_up = head.Head(model.get_output_embeddings(), head.Adjustment(), at_once=True)
+    texts = tiny_architectures.texts(LENGTHS, seed=31)
+    engine = Engine(model, replace(blocks.ways, head=filled_up), word_starts=starts)
+    assert gap(engine.logprobs(texts), blocks.logprobs(texts)) < 5e-5
 
 
 @pytest.mark.parametrize("name", MODELS)

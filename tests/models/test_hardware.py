@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import pytest
 
 from wug.errors import ModelError
-from wug.models._hardware import halving, ran_out
+from wug.models._hardware import free_threads, halving, ran_out, threads
 
 
 def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -58,3 +59,17 @@ def test_any_other_error_is_not_about_memory() -> None:
     with pytest.raises(RuntimeError, match="shapes"):
         run(3, 1, RuntimeError("shapes do not fit"))
     assert not ran_out(ValueError("out of memory"))
+
+
+@pytest.mark.parametrize(
+    ("cores", "load", "set_by_user", "expected"),
+    [(2, 0.2, "", 2), (2, 6.0, "", 1), (16, 3.4, "", 13), (16, 3.4, "5", 5), (4, 0.0, "zero", 4)],
+)
+def test_threads_are_those_of_cores_without_other_work(
+    cores: int, load: float, set_by_user: str, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setenv("OMP_NUM_THREADS", set_by_user)
+    assert free_threads() == expected
+    assert threads() == (int(set_by_user) if set_by_user.isdigit() else cores)

@@ -1,6 +1,6 @@
 """Backends, a module or a package each, and what other packages need of what they share."""
 
-from wug.models._hardware import pick_device, ran_out
+from wug.models._hardware import free_threads, pick_device, ran_out
 from wug.models._in_memory import Watched, adopt
 from wug.models._spec import Identity, ModelSpec, parse
 from wug.models._words import read_words, words_of, write_words
@@ -10,6 +10,7 @@ __all__ = [
     "ModelSpec",
     "Watched",
     "adopt",
+    "free_threads",
     "parse",
     "pick_device",
     "ran_out",

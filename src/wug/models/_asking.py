@@ -22,6 +22,7 @@ Found = TypeVar("Found")
 CUT_OFF = "were cut off before the model ended them; -M max_length=N lets them be longer"
 BEYOND = "were stopped where they were longer than any right answer"
 TIED = "hang on two words that are equally probable up to rounding; they are PyTorch's, and CTranslate2's differ"
+NEAR = "hang on two words that are equally probable up to rounding: in another batch the other one may be written"
 UNKNOWN_WORDS = "are to sources with words that the model does not know"
 
 
@@ -33,6 +34,8 @@ class Written:
     ended: bool
     tied: bool = False
     """Whether two engines differ about it because two tokens are equally probable, up to rounding."""
+    doubtful: bool = False
+    """Whether two tokens were equally probable, up to rounding, and nobody looked how another engine decides."""
 
 
 def once(sources: Sequence[Question], ask: Callable[[list[Question]], list[Found]]) -> list[Found]:
@@ -72,9 +75,17 @@ def batches(lengths: Sequence[int], bounds: Sequence[int], *, tokens: int, padde
         yield batch
 
 
-def answer(text: str, *, ended: bool, known: bool = True, tied: bool = False) -> Answer:
+def until_end(row: Sequence[int], ends: Sequence[int]) -> Written:
+    """What was written before the first end mark."""
+    for place, token in enumerate(row):
+        if token in ends:
+            return Written(tuple(row[:place]), ended=True)
+    return Written(tuple(row), ended=False)
+
+
+def answer(text: str, *, ended: bool, known: bool = True, tied: bool = False, doubtful: bool = False) -> Answer:
     """An answer, with what there is to say of it where the model did not end it or does not know all words."""
-    notices = ((UNKNOWN_WORDS, not known), (CUT_OFF, not ended), (TIED, tied))
+    notices = ((UNKNOWN_WORDS, not known), (CUT_OFF, not ended), (TIED, tied), (NEAR, doubtful))
     return Answer(text, tuple(notice for notice, holds in notices if holds))
 
 

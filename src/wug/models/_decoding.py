@@ -10,8 +10,9 @@ from typing import Any
 
 from wug.errors import ModelError
 from wug.models import _greedy, _weights
-from wug.models._asking import Written, batches
-from wug.models._hardware import halving
+from wug.models._asking import Written, batches, until_end
+from wug.models._hardware import halving, ran_out
+from wug.models._recorded import Recorded, Rules
 from wug.models._spec import ModelSpec
 
 KEPT = (
@@ -64,11 +65,21 @@ class Decoder:
         self._pad = next(iter(marks(model.generation_config.pad_token_id) or self._ends), 0)
         self._stops: Stops | None = None
         self.padded = self._takes_padding()
-        self._shrinks = beams == 1 and self._encodes and stops is None and self._may_shrink()
+        greedy = beams == 1 and self._encodes and stops is None
+        self._recorded = self._recording() if greedy and self.device.type == "cuda" else None
+        self._shrinks = greedy and self._recorded is None and self._may_shrink()
         self._stops = stops
 
     def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
         """What the model writes for each sequence, at most as many tokens as its bound says."""
+        while self._recorded is not None:
+            try:
+                return self._recorded.write(sequences, bounds)
+            except (RuntimeError, MemoryError) as error:
+                if not ran_out(error):
+                    raise
+            self._recorded = self._recorded.smaller()
+            self._shrinks = self._recorded is None and self._may_shrink()
         answers: dict[int, Written] = {}
         while len(answers) < len(sequences):
             left = [place for place in range(len(sequences)) if place not in answers]
@@ -156,13 +167,27 @@ class Decoder:
         """Whether answers may be written without transformers' own loop: tried, not believed."""
         if not _greedy.plain(self.model.generation_config):
             return False
+        return self._is_right(lambda rows: [until_end(row, self._ends) for row in self._shrinking(rows, TRIED)])
+
+    def _recording(self) -> Recorded | None:
+        """Writing in recorded steps; None where that was tried and does not give the answers of transformers' loop."""
+        rules = Rules.of(self.model.generation_config, self._ends)
+        if rules is None or not self.padded:
+            return None
+        found = Recorded(self.model, rules, self._pad)
+        return found if self._is_right(lambda rows: found.write(rows, [TRIED] * len(rows))) else None
+
+    def _is_right(self, write: Callable[[list[list[int]]], list[Written]]) -> bool:
+        """Whether a way of writing gives the answers of transformers' own loop to probes."""
         rows = self.probes(PROBES)
         try:
-            mine = self._shrinking(rows, TRIED)
-        except (RuntimeError, ValueError, TypeError, LookupError, AttributeError):
+            mine = write(rows)
+        except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
+            log.info("%s is asked in transformers' own loop: %s", type(self.model).__name__, str(error).split("\n")[0])
             return False
-        theirs = self._generate(rows, TRIED)["sequences"].tolist()
-        return [until_end(row, self._ends) for row in mine] == [until_end(row, self._ends) for row in theirs]
+        theirs = (until_end(row, self._ends) for row in self._generate(rows, TRIED)["sequences"].tolist())
+        # Where two tokens are equally probable, either may be right.
+        return all(found.doubtful or found == wanted for found, wanted in zip(mine, theirs, strict=True))
 
     def probes(self, lengths: Sequence[int]) -> list[list[int]]:
         """Sequences of random tokens, of these lengths."""
@@ -241,14 +266,6 @@ def open_weights(spec: ModelSpec, auto: str, options: Mapping[str, Any]) -> _wei
         device=_weights.pick_device(options["device"]),
         trust_remote_code=options["trust_remote_code"],
     )
-
-
-def until_end(row: Sequence[int], ends: Sequence[int]) -> Written:
-    """What was written before the first end mark."""
-    for place, token in enumerate(row):
-        if token in ends:
-            return Written(tuple(row[:place]), ended=True)
-    return Written(tuple(row), ended=False)
 
 
 def unknown_mark(tokenizer: Any) -> int | None:

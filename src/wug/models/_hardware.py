@@ -1,8 +1,9 @@
-"""The device that computes, and what is done when its memory runs out: half as much at a time."""
+"""The device that computes, how many threads do, and what is done when memory runs out: half as much at a time."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -28,6 +29,31 @@ def pick_device(wanted: str | None) -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def threads() -> int:
+    """Threads to compute with: those that the user set, or one for each core that the process may use."""
+    return _wanted() or _cores()
+
+
+def free_threads() -> int:
+    """The same, but only as many as there are cores without other work: threads that wait for each other's turn on a
+    core cost far more than they bring.
+    """
+    try:
+        busy = os.getloadavg()[0]
+    except (AttributeError, OSError):  # Windows has no such number
+        busy = 0.0
+    return _wanted() or max(1, round(_cores() - busy))
+
+
+def _wanted() -> int | None:
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isascii() and given.isdigit() and int(given) > 0 else None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def ran_out(error: BaseException) -> bool:

@@ -45,6 +45,8 @@ class Identity:
     options: Mapping[str, str]
     """Every option that changes an answer, for the signature and the cache key."""
     answers: Literal["scores", "text"]
+    bounded: bool = False
+    """Of a generator, whether it may stop where a suite says that a right answer cannot be longer (`Source`)."""
 
 
 def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None) -> ModelSpec:

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from wug.errors import ModelError
 from wug.models._ragged import Ints, Ragged, flatten
+from wug.models._word_table import Word, WordTable, takes_words_apart
 from wug.types import Request
 
 
@@ -30,7 +32,7 @@ class Tokenised:
 class Tokeniser:
     """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
 
-    __slots__ = ("_backend", "_bytes", "_unknown", "hf")
+    __slots__ = ("_backend", "_bytes", "_table", "_unknown", "hf")
 
     def __init__(self, hf: Any) -> None:
         if not hf.is_fast:
@@ -44,14 +46,29 @@ class Tokeniser:
         self._backend.no_padding()
         self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
         self._bytes = _byte_counts(self._backend)
+        self._table = WordTable(self._words) if takes_words_apart(self._backend) else None
 
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> Tokenised:
         """The tokens of each request's text, up to the end of its span if `cut`; the tokenizer's own threads work."""
         texts = [request.text for request in requests]
-        found = self._by_bytes(texts) or self._by_offsets(texts)
+        found = self._by_words(texts) or self._by_bytes(texts) or self._by_offsets(texts)
         if cut and any(request.span is not None for request in requests):
             found = _cut(found, requests)
         return found
+
+    def _by_words(self, texts: list[str]) -> Tokenised | None:
+        """From the words, each of which is tokenised once; None where texts are more than words."""
+        found = None if self._table is None or not texts else self._table(texts)
+        return None if found is None else Tokenised(*found, {})
+
+    def _words(self, words: list[str]) -> list[Word] | None:
+        """The tokens of words that stand alone; None where one has an unknown part."""
+        found = self._by_offsets(words)
+        if found.pieces:
+            return None
+        bounds = np.append(0, np.cumsum(found.ids.lengths)).tolist()
+        columns = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
+        return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
 
     def _by_bytes(self, texts: list[str]) -> Tokenised | None:
         """Offsets from the sizes of the tokens, much faster; None where they do not tell."""

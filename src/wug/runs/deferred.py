@@ -7,7 +7,7 @@ from typing import Any
 
 from wug.errors import ModelError
 from wug.models import Identity
-from wug.types import Answer, Request, Scored
+from wug.types import Answer, Request, Scored, Source
 
 
 class Deferred:
@@ -19,6 +19,7 @@ class Deferred:
     def __init__(self, identity: Identity, load: Callable[[], Any]) -> None:
         self.id: str = identity.id
         self.options: Mapping[str, str] = identity.options
+        self.bounded: bool = identity.bounded
         self._load = load
         self._model: Any = None
         self.failed = False
@@ -69,7 +70,7 @@ class DeferredScorer(Deferred):
 class DeferredGenerator(Deferred):
     """A generator that is loaded when it is needed."""
 
-    def generate(self, sources: Sequence[str]) -> Sequence[Answer | str]:
+    def generate(self, sources: Sequence[str | Source]) -> Sequence[Answer | str]:
         """One answer for each source, in order."""
         answers: Sequence[Answer | str] = self.loaded().generate(sources)
         return answers

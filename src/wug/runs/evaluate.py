@@ -19,7 +19,22 @@ from wug.runs.signature import signature
 from wug.runs.store import Store, run_key
 from wug.runs.waiting import Waiting
 from wug.scores import Scores
-from wug.types import Answer, Check, Estimate, Notice, Outcome, Request, Result, Row, Scored, Signature, Status, Suite
+from wug.types import (
+    Answer,
+    Check,
+    Estimate,
+    Notice,
+    Outcome,
+    Request,
+    Result,
+    Row,
+    Scored,
+    Signature,
+    Source,
+    Status,
+    Suite,
+    text_of,
+)
 
 EXAMPLE = 80
 """Characters of a question that a notice quotes."""
@@ -41,7 +56,7 @@ class Listened:
 
     def __init__(self, model: Any) -> None:
         self.id, self.options, self.chunk = model.id, model.options, model.chunk
-        self.ordered = getattr(model, "ordered", False)
+        self.ordered, self.bounded = getattr(model, "ordered", False), getattr(model, "bounded", False)
         self._model = model
         self._answers = 0
         self._said: Counter[str] = Counter()
@@ -53,10 +68,10 @@ class Listened:
         self._hear([request.text for request in requests], answers)
         return answers
 
-    def generate(self, sources: Sequence[str]) -> list[Answer]:
+    def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
         """One answer for each source, in order."""
         answers: list[Answer] = self._model.generate(sources)
-        self._hear(sources, answers)
+        self._hear(list(map(text_of, sources)), answers)
         return answers
 
     def notices(self) -> Iterator[Notice]:
@@ -78,7 +93,7 @@ class Task:
     """A suite, what it asks up front, and the signature of what comes of it."""
 
     suite: Suite
-    questions: Sequence[Request] | Sequence[str]
+    questions: Sequence[Request] | Sequence[str | Source]
     signature: Signature
 
 

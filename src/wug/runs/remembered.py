@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 from itertools import chain
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from wug.runs.cache import KEY, Block, Cache, Keys
 from wug.runs.deferred import Deferred
 from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
 from wug.scores import Scores
-from wug.types import Answer, Generator, Request, Scored, Scorer
+from wug.types import Answer, Generator, Request, Scored, Scorer, Source, text_of
 
 SCORING = 2
 """The version of the code that makes answers: raise it whenever an answer of any backend could change."""
@@ -33,7 +33,7 @@ BLOCK = 1024
 HELD = 16 * 1024**2
 """Bytes of answers that are held in memory; others are read from the cache again when they are wanted."""
 
-Question = TypeVar("Question", Request, str)
+Question = TypeVar("Question", Request, str | Source)
 Replies = TypeVar("Replies", Scores, Answers)
 Progress = Callable[[int, int], None]
 """Told how many of how many questions are answered."""
@@ -213,27 +213,36 @@ class RememberedScorer(Remembered[Request, Scores]):
         return replace(Scores.join(parts).take(order), texts=[question.text for question in questions])
 
 
-class RememberedGenerator(Remembered[str, Answers]):
-    """A generator whose answers go through the cache."""
+class RememberedGenerator(Remembered[str | Source, Answers]):
+    """A generator whose answers go through the cache.
+
+    Of one that takes no notice of how long a right answer can be, the answer to a source is the same whatever the
+    suite knows, and is kept as such.
+    """
+
+    bounded = True
 
     def __init__(
         self, model: Generator, cache: Cache | None, progress: Progress, given: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(model, "generate", cache, progress, given)
         self._generate = model.generate
+        self._heeds_bounds: bool = getattr(model, "bounded", False)
 
-    def generate(self, sources: Sequence[str]) -> list[Answer]:
+    def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
         """One answer for each source, in order."""
         return self.replies(sources)
 
-    def _key(self, question: str) -> bytes:
-        return question.encode("utf-8", "surrogatepass")
+    def _key(self, question: str | Source) -> bytes:
+        most = f"\0{question.most}" if self._heeds_bounds and isinstance(question, Source) else ""
+        return f"{text_of(question)}{most}".encode("utf-8", "surrogatepass")
 
-    def _rank(self, question: str) -> str:
-        return question
+    def _rank(self, question: str | Source) -> str:
+        return text_of(question)
 
-    def _replied(self, questions: Sequence[str]) -> Answers:
-        return Answers(Answer(found) if isinstance(found, str) else found for found in self._generate(questions))
+    def _replied(self, questions: Sequence[str | Source]) -> Answers:
+        asked: Any = questions if self._heeds_bounds else list(map(text_of, questions))
+        return Answers(Answer(found) if isinstance(found, str) else found for found in self._generate(asked))
 
     def _pack(self, replies: Answers) -> bytes:
         return pack_answers(replies)
@@ -241,7 +250,7 @@ class RememberedGenerator(Remembered[str, Answers]):
     def _unpack(self, data: bytes) -> Answers:
         return unpack_answers(data)
 
-    def _joined(self, questions: Sequence[str], parts: Sequence[Answers], order: Ints) -> Answers:
+    def _joined(self, questions: Sequence[str | Source], parts: Sequence[Answers], order: Ints) -> Answers:
         return Answers(chain.from_iterable(parts)).take(order.tolist())
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from wug import __version__
 from wug.files import checksum as digest
-from wug.types import Generator, Request, Scorer, Signature, Suite
+from wug.types import Generator, Request, Scorer, Signature, Source, Suite, text_of
 
 
 def signature(
-    suite: Suite, model: Scorer | Generator, questions: Sequence[Request] | Sequence[str] | None = None
+    suite: Suite, model: Scorer | Generator, questions: Sequence[Request] | Sequence[str | Source] | None = None
 ) -> Signature:
     """The signature of a suite's result for a model; `questions` are the suite's, where they are known already."""
     options = dict(model.options)
@@ -40,9 +40,9 @@ def sign(
     return Signature((*first, *named, *suite_options.items()))
 
 
-def _asked(request: Request | str) -> str:
+def _asked(request: Request | Source | str) -> str:
     """All that an answer in a row of others can depend on."""
-    if isinstance(request, str):
-        return request
+    if not isinstance(request, Request):
+        return text_of(request)
     turn = "" if request.turn is None else f"{request.turn.number}\0{request.turn.line}\0{request.turn.before}"
     return f"{request.text}\0{request.span}\0{turn}"

@@ -51,6 +51,7 @@ EVERY_KIND = (
     Option("precision", ("auto", "float32", "bfloat16"), "auto", "of the arithmetic; auto is bfloat16 on a GPU"),
     Option("compile", bool, None, "let torch compile the model; by default on a GPU"),
     Option("device", str, None, "where to train: cpu, cuda, cuda:1; by default the best there is"),
+    Option("threads", int, None, "threads of the CPU; by default one for each core without other work", least=1),
     Option("dtype", ("float32", "float16", "bfloat16"), "float32", "of the weights in the file"),
     Option("checkpoint_every", int, 1000, "steps between two checkpoints; 0 for none", least=0),
     Option("every", int, 1, "epochs between two tests on --suite", least=1),
@@ -134,6 +135,7 @@ class Training:
     precision: Literal["auto", "float32", "bfloat16"]
     compile: bool | None
     device: str | None
+    threads: int | None
     dtype: str
     checkpoint_every: int
     every: int

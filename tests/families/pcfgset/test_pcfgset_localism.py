@@ -14,7 +14,7 @@ from wug.families.pcfgset.localism import answered_steps
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.pcfgset.tree import answer_tree
 from wug.models.oracle import Oracle
-from wug.types import Notice, Outcome
+from wug.types import Notice, Outcome, text_of
 
 FILE = """unrolled\tcopy M5 B15 \t*1
 unrolled\trepeat *1\tM5 B15 M5 B15
@@ -72,7 +72,7 @@ def test_what_can_be_asked_up_front_is_the_first_level(tmp_path: Path) -> None:
     found = suite(tmp_path)
     model = Replies()
     list(found.run(model))
-    assert found.requests() == model.calls[0]
+    assert list(map(text_of, found.requests())) == model.calls[0]
 
 
 def test_an_answer_becomes_part_of_the_next_question(tmp_path: Path) -> None:

@@ -86,7 +86,10 @@ def device_of(training: Training) -> str:
 
 def train(lesson: Lesson, training: Training, device: str, material: dict[str, Any], card: str) -> None:
     """Train, test after epochs, save, and say what was made."""
+    import torch
+
     from wug import __version__
+    from wug.models import free_threads
     from wug.runs.opening import open_suites
     from wug.train.card import write_card
     from wug.train.checkpoint import Checkpoint
@@ -107,9 +110,13 @@ def train(lesson: Lesson, training: Training, device: str, material: dict[str, A
         keep_best=(lambda: lesson.save(folder / "best", training.dtype)) if suites else None,
     )
     size = sum(p.numel() for p in lesson.model.parameters())
+    where = device
+    if device == "cpu":
+        torch.set_num_threads(training.threads or free_threads())
+        where = f"cpu, threads: {torch.get_num_threads()}"
     common.say(
         f"training {size / 1e6:.1f}M parameters for {recipe.steps:,} steps "
-        f"({recipe.steps / lesson.steps_an_epoch:.1f} epochs) on {device}, {recipe.precision}"
+        f"({recipe.steps / lesson.steps_an_epoch:.1f} epochs) on {where}, {recipe.precision}"
     )
     judge = judge_after(lesson, suites, training, device) if suites else None
     with _progress() as tell:

@@ -16,9 +16,9 @@ from wug.families.pcfgset.language import Expression, SourceFault, Symbols, appl
 from wug.families.pcfgset.layout import name_of_answers
 from wug.families.pcfgset.lines import squeeze
 from wug.families.pcfgset.predictions import Traced, read_trace
-from wug.families.pcfgset.suite import Answered, Ask, PcfgSuite, PcfgTest, empty_answers
+from wug.families.pcfgset.suite import STOPPED, Answered, Ask, PcfgSuite, PcfgTest, bounded, empty_answers
 from wug.files import checksum
-from wug.types import Check, Notice, Outcome, Row
+from wug.types import Check, Notice, Outcome, Row, Source
 
 CHECKS = (
     Check("consistency", meaning="the last step's answer and the answer to the whole source are equal"),
@@ -67,7 +67,7 @@ def localism_suite(name: str, samples: Sequence[Sample], notices: tuple[str, ...
     numbers = {place: str(number) for number, place in enumerate(order, 1)}
     named = tuple(replace(sample, item=numbers[place]) for place, sample in enumerate(samples))
     content = (_content(samples[place]) for place in order)
-    return PcfgSuite(name, LOCALISM, named, checksum("localism", *content), notices)
+    return PcfgSuite(name, LOCALISM, named, checksum("localism", *content), notices, STOPPED)
 
 
 def judge(samples: Sequence[Sample], steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
@@ -100,7 +100,7 @@ def answered_steps(predictions: Path) -> Answered:
         notices.append(Notice(f"in {strayed:,} samples a step was not asked with the answers of the steps before it"))
     if verdicts:
         notices.append(Notice(f"in {verdicts:,} samples the trace calls consistent what is not, or the reverse"))
-    suite = localism_suite(name_of_answers(predictions, "localism"), samples)
+    suite = replace(localism_suite(name_of_answers(predictions, "localism"), samples), options={})
     return Answered(suite, chain(notices, judge(suite.items, steps, wholes)))
 
 
@@ -158,10 +158,17 @@ def _sample(traced: Traced, item: str, path: Path) -> Sample:
     return Sample(item, expression, " ".join(expression.meaning()))
 
 
-def _sources(samples: Sequence[Sample]) -> list[str]:
+def _sources(samples: Sequence[Sample]) -> list[str | Source]:
     """The whole sources, and the steps that have plain strings only."""
     first = _levels(samples)[0] if samples else []
-    return [sample.source for sample in samples] + [asked(samples[n].expression, step, []) for n, step in first]
+    wholes = [bounded(sample.source, sample.target) for sample in samples]
+    return [*wholes, *(_question(samples[n], step, []) for n, step in first)]
+
+
+def _question(sample: Sample, step: int, answers: Sequence[str]) -> str | Source:
+    """A step's source; what is written for the last one goes into no other, and may be stopped as the whole's may."""
+    source = asked(sample.expression, step, answers)
+    return bounded(source, sample.target) if step == len(sample.expression.steps) - 1 else source
 
 
 def _by_level(samples: Sequence[Sample], ask: Ask) -> Iterator[Row]:
@@ -171,10 +178,28 @@ def _by_level(samples: Sequence[Sample], ask: Ask) -> Iterator[Row]:
     steps = [[""] * len(sample.expression.steps) for sample in samples]
     for level, places in enumerate(_levels(samples)):
         if level:
-            found = ask([asked(samples[n].expression, step, steps[n]) for n, step in places])
+            found = ask([_question(samples[n], step, steps[n]) for n, step in places])
         for (n, step), answer in zip(places, found, strict=True):
             steps[n][step] = answer
+    _complete(samples, steps, wholes, ask)
     yield from judge(samples, steps, wholes)
+
+
+def _complete(samples: Sequence[Sample], steps: Sequence[list[str]], wholes: list[str], ask: Ask) -> None:
+    """Ask anew, to their ends, where both answers were stopped: what follows says whether they are equal.
+
+    Where one of them was, they are not, and neither is it the target: it is longer.
+    """
+    both = [n for n, sample in enumerate(samples) if _stopped(sample, wholes[n]) and _stopped(sample, steps[n][-1])]
+    whole = ask([samples[n].source for n in both])
+    last = ask([asked(samples[n].expression, len(steps[n]) - 1, steps[n]) for n in both])
+    for n, *answers in zip(both, whole, last, strict=True):
+        wholes[n], steps[n][-1] = answers
+
+
+def _stopped(sample: Sample, answer: str) -> bool:
+    """Whether an answer may be only the beginning of what the model would write."""
+    return len(answer.split()) > bounded(sample.source, sample.target).most
 
 
 def _levels(samples: Sequence[Sample]) -> list[list[tuple[int, int]]]:

@@ -12,10 +12,10 @@ from wug.families.pcfgset.language import HELD_OUT, SourceFault, pairs, parse
 from wug.families.pcfgset.layout import name_beside, name_of_answers
 from wug.families.pcfgset.lines import Line, line_of, read_pair, refuse
 from wug.families.pcfgset.predictions import Predicted, aligned, is_table, read_plain, read_table
-from wug.families.pcfgset.suite import Answered, PcfgSuite, PcfgTest, empty_answers
+from wug.families.pcfgset.suite import STOPPED, Answered, PcfgSuite, PcfgTest, bounded, empty_answers
 from wug.files import checksum, read_lines
 from wug.stats import estimate
-from wug.types import Check, Outcome, Row
+from wug.types import Check, Outcome, Row, Source
 
 CHECKS = (
     Check("accuracy", meaning="the answer is the target, symbol for symbol"),
@@ -42,7 +42,7 @@ def plain_suite(
 ) -> PcfgSuite[Line]:
     """Sources with one target each; the test is `plain`, `per_function` or `increasing_length`."""
     content = (f"{line.source}\t{line.target}" for line in lines)
-    return PcfgSuite(name, replace(PLAIN, name=test), tuple(lines), checksum(test, *content), notices)
+    return PcfgSuite(name, replace(PLAIN, name=test), tuple(lines), checksum(test, *content), notices, STOPPED)
 
 
 def judge(lines: Sequence[Line], answers: Sequence[str]) -> Iterator[Row]:
@@ -77,7 +77,7 @@ def answered_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> 
         refuse(problems, gold[0])
         answers = answers_to([line.source for line in lines], predictions)
         name = name_beside(gold[0])
-    return Answered(plain_suite(name, lines), judge(lines, answers))
+    return Answered(replace(plain_suite(name, lines), options={}), judge(lines, answers))
 
 
 def answers_to(sources: Sequence[str], predictions: Path) -> list[str]:
@@ -114,8 +114,8 @@ def _memberships(line: Line) -> set[str]:
     return functions | {f"pair={pair}" for pair in pairs(line.expression.words) if pair in HELD_OUT}
 
 
-def _sources(lines: Sequence[Line]) -> list[str]:
-    return [line.source for line in lines]
+def _sources(lines: Sequence[Line]) -> list[str | Source]:
+    return [bounded(line.source, line.target) for line in lines]
 
 
 PLAIN = PcfgTest("plain", CHECKS, _sources, lambda lines, ask: judge(lines, ask(_sources(lines))))

@@ -10,11 +10,15 @@ from wug.brief import of_suite
 from wug.errors import ModelError
 from wug.families.pcfgset.lines import squeeze
 from wug.families.sampling import spread
-from wug.types import Check, Generator, Notice, Row, Suite, text_of
+from wug.types import Check, Generator, Notice, Row, Source, Suite, text_of
 
 Item = TypeVar("Item")
-Ask: TypeAlias = Callable[[Sequence[str]], list[str]]
+Ask: TypeAlias = Callable[[Sequence[str | Source]], list[str]]
 """One answer for each source, with single spaces between words."""
+
+
+STOPPED = {"cut": "2n+16"}
+"""The option of a test whose answers may be stopped after so many words, where the right one has n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class PcfgTest(Generic[Item]):
     name: str
     """As results call it: `plain`, `localism`, …"""
     checks: tuple[Check, ...]
-    sources: Callable[[Sequence[Item]], list[str]]
+    sources: Callable[[Sequence[Item]], Sequence[str | Source]]
     """What can be asked up front."""
     judge: Callable[[Sequence[Item], Ask], Iterator[Row]]
     """Ask about the items, as often as it takes, and judge the answers."""
@@ -64,7 +68,7 @@ class PcfgSuite(Generic[Item]):
             return self
         return replace(self, items=spread(self.items, items), options={**self.options, "limit": str(items)})
 
-    def requests(self) -> Sequence[str]:
+    def requests(self) -> Sequence[str | Source]:
         """What depends on no answer."""
         return self.test.sources(self.items)
 
@@ -89,10 +93,16 @@ def empty_answers(answers: Sequence[str]) -> Iterator[Notice]:
         yield Notice(f"{empty:,} of {len(answers):,} answers are empty")
 
 
-def _ask(model: Generator, sources: Sequence[str]) -> list[str]:
+def bounded(source: str, target: str) -> Source:
+    """A source whose answer may be stopped where it is longer than any right one, as `STOPPED` says."""
+    return Source(source, 2 * len(target.split()) + 16)
+
+
+def _ask(model: Generator, sources: Sequence[str | Source]) -> list[str]:
     if not sources:
         return []
-    answers = model.generate(sources)
+    asked: Any = sources if getattr(model, "bounded", False) else list(map(text_of, sources))
+    answers = model.generate(asked)
     if len(answers) != len(sources):
         raise ModelError(f"{model.id} gave {len(answers):,} answers to {len(sources):,} sources")
     return [squeeze(text_of(answer)) for answer in answers]

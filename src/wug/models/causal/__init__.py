@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wug.errors import ModelError
 from wug.models import _weights
@@ -19,11 +20,13 @@ from wug.models._ragged import Ints, Ragged
 from wug.models._spec import Identity, ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser, word_spans
 from wug.models.causal.boundary import WordStarts, word_starts
-from wug.models.causal.forward import Asked, Engine, Floats
+from wug.models.causal.forward import Asked, Engine
+from wug.models.causal.fused import fuse_activations
 from wug.models.causal.tree import Batch
 from wug.models.causal.trial import choose_engine, position_limit
 from wug.options import Option
-from wug.types import Reading, Request, Scored
+from wug.scores import Beside, Scores
+from wug.types import Reading, Request
 
 ANSWERS = "scores"
 OPTIONS = (
@@ -97,17 +100,18 @@ class CausalModel:
         self.chunk = self._engine.chunk
         self.ordered = False
 
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
+    def score(self, requests: Sequence[Request]) -> Scores:
         """One answer for each request, in order, in natural logarithms."""
         readings = dict.fromkeys(request.reading for request in requests)
         if len(readings) == 1:
             return self._score(requests, self._asking(*readings))
-        found: dict[int, Scored] = {}
+        blocks: list[Scores] = []
+        order: list[int] = []
         for reading in readings:
             places = [place for place, request in enumerate(requests) if request.reading == reading]
-            answers = self._score([requests[place] for place in places], self._asking(reading))
-            found.update(zip(places, answers, strict=True))
-        return [found[place] for place in range(len(requests))]
+            blocks.append(self._score([requests[place] for place in places], self._asking(reading)))
+            order += places
+        return Scores.join(blocks).take(np.argsort(order))
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Where the words of each text begin and end, by the tokenizer's own rule."""
@@ -137,19 +141,17 @@ class CausalModel:
         published, marked = boundary == "published", self._bos is not None
         return word_starts(self._tokenise.hf, self._spec, published=published, marked=marked)
 
-    def _score(self, requests: Sequence[Request], asking: Asking) -> list[Scored]:
+    def _score(self, requests: Sequence[Request], asking: Asking) -> Scores:
         # Sorted texts share beginnings with their neighbours; a duplicate costs nothing in a tree.
         order = sorted(range(len(requests)), key=[request.text for request in requests].__getitem__)
-        answers: list[Scored] = []
+        blocks: list[Scores] = []
         under_way: list[tuple[Prepared, list[Asked]]] = []
         for prepared in self._prepare([requests[place] for place in order], asking):
             under_way.append((prepared, [asking.engine.ask(batch) for batch in prepared.batches]))
             if len(under_way) > 1:
-                answers += self._assemble(*under_way.pop(0), asking)
-        for prepared, asked in under_way:
-            answers += self._assemble(prepared, asked, asking)
-        in_order: dict[int, Scored] = dict(zip(order, answers, strict=True))
-        return [in_order[place] for place in range(len(requests))]
+                blocks.append(self._assemble(*under_way.pop(0), asking))
+        blocks += [self._assemble(prepared, asked, asking) for prepared, asked in under_way]
+        return Scores.join(blocks).take(np.argsort(order))
 
     def _prepare(self, requests: list[Request], asking: Asking) -> Iterator[Prepared]:
         """The requests, piece by piece, tokenised and planned: while a GPU works on the piece before.
@@ -183,36 +185,50 @@ class CausalModel:
             f"{self._limit:,}: {piece[longest].text[:60]!r}…"
         )
 
-    def _assemble(self, prepared: Prepared, asked: list[Asked], asking: Asking) -> Iterator[Scored]:
+    def _assemble(self, prepared: Prepared, asked: list[Asked], asking: Asking) -> Scores:
         tokens, count = prepared.tokens, len(prepared.sequences.flat)
         engine, reading = asking.engine, asking.reading or Reading()
         inside = prepared.where >= 0
+        offsets = np.append(0, np.cumsum(tokens.ids.lengths))
 
-        def column(values: Floats | Ints) -> tuple[Any, ...]:
-            """The values of the tokens; None for the first of a text where nothing comes before it."""
-            placed = np.empty(len(tokens.ids.flat), dtype=values.dtype)
-            placed[prepared.where[inside]] = values[inside]
-            listed: list[Any] = placed.tolist()
+        def placed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            """The values of the tokens; without a start mark the first of a text has none, and stays no number."""
+            found = np.empty(len(tokens.ids.flat), dtype=values.dtype)
+            found[prepared.where[inside]] = values[inside]
+            return found
+
+        def column(values: npt.NDArray[Any]) -> tuple[Any, ...]:
+            """The same, None for the first of a text that has none."""
+            listed: list[Any] = placed(values).tolist()
             if self._bos is None:
                 for place in tokens.ids.starts[tokens.ids.lengths > 0].tolist():
                     listed[place] = None
             return tuple(listed)
 
-        columns: dict[str, tuple[Any, ...]] = {
-            "logprobs": column(engine.collect(asked, count, closed=not reading.boundary))
-        }
+        columns: dict[str, tuple[Any, ...]] = {}
         if reading.boundary:
             columns["closed"] = column(engine.collect(asked, count))
         if reading.distribution:
             entropies, ranks = engine.collect_distributions(asked, count)
             columns |= {"entropies": column(entropies), "ranks": column(ranks)}
-        # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
-        columns |= {"starts": tuple(tokens.starts.tolist()), "ends": tuple(tokens.ends.tolist())}
-        first = 0
-        for place, (request, size) in enumerate(zip(prepared.requests, tokens.ids.lengths.tolist(), strict=True)):
-            here = {name: values[first : first + size] for name, values in columns.items()}
-            yield Scored(request.text, pieces=tokens.pieces.get(place), **here)
-            first += size
+        return Scores(
+            [request.text for request in prepared.requests],
+            offsets,
+            tokens.starts.astype(np.int32),
+            tokens.ends.astype(np.int32),
+            placed(engine.collect(asked, count, closed=not reading.boundary)),
+            tokens.pieces,
+            beside=_of_each(columns, offsets),
+        )
+
+
+def _of_each(columns: Mapping[str, tuple[Any, ...]], offsets: Ints) -> dict[int, Beside]:
+    """What each text has of the columns of all tokens; nothing where there are none."""
+    # A slice of a tuple is a tuple: the columns of each text are cut out in one step.
+    return {
+        place: Beside(**{name: values[first:last] for name, values in columns.items()})
+        for place, (first, last) in enumerate(pairwise(offsets.tolist()) if columns else ())
+    }
 
 
 def _only(batch: Batch, where: Ints) -> Batch:
@@ -246,6 +262,7 @@ def load(spec: ModelSpec) -> CausalModel:
 
 def around(loaded: _weights.Loaded, spec: ModelSpec) -> CausalModel:
     """The model around weights that are in memory."""
+    fuse_activations(loaded.model)
     return CausalModel(loaded, spec)
 
 

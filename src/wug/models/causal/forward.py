@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -110,7 +111,7 @@ class Engine:
         """A batch, started; on a GPU this returns before it is computed."""
         import torch
 
-        with torch.inference_mode():
+        with torch.inference_mode(), _attention(self.device):
             columns = _joined(self._rows(batch))
         values, openings, leaves, entropies, ranks = (
             None if column is None else self._fetch(column) for column in columns
@@ -272,6 +273,18 @@ def _rows_between(places: Ints, batch: Batch, low: int, high: int) -> slice:
     return slice(*np.searchsorted(places // batch.width, [low, high]))
 
 
+def _attention(device: Any) -> AbstractContextManager[Any]:
+    """On a GPU, attention without cuDNN, which would make a plan for each shape of a batch that it has not seen."""
+    if device.type != "cuda":
+        return nullcontext()
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    without: AbstractContextManager[Any] = sdpa_kernel(
+        [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+    )
+    return without
+
+
 def _takes(model: Any, name: str) -> bool:
     """Whether a model's forward pass has a parameter of this name, or takes any."""
     known = inspect.signature(model.forward).parameters
@@ -285,7 +298,7 @@ def _affordable(device: Any, vocabulary: int, *, whole: bool) -> int:
     if device.type != "cuda":
         return min(1024, max(WIDTH, LOGITS // vocabulary)) if whole else 1024
     free, _ = torch.cuda.mem_get_info(device)
-    return int(min(65536, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3))))
+    return int(min(65536, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3)))) if whole else 65536
 
 
 def _chunk(model: Any) -> int:

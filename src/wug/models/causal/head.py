@@ -15,8 +15,12 @@ import numpy as np
 from wug.errors import ModelError
 from wug.models.causal.output import Answers
 
-BLOCK = {"cpu": (256, 2048), "cuda": (1024, 1 << 18)}
-"""Places and words in a block: on a CPU 2 MB of logits, on a GPU as many as keep it busy."""
+BLOCK = (256, 2048)
+"""Places and words in a block: on a CPU 2 MB of logits, which fit its cache."""
+AT_ONCE = 1 << 28
+"""Logits that a GPU computes at a time, of all words."""
+MOST = 4096
+"""Places at a time on a GPU, however few words there are."""
 ALIGNED = 64
 """On a GPU the number of words is filled up to a multiple of it: matrices of odd widths are slow there."""
 
@@ -43,21 +47,32 @@ class Adjustment:
 class Head:
     """The weights of an output layer, applied in blocks."""
 
-    def __init__(self, linear: Any, adjustment: Adjustment) -> None:
+    def __init__(self, linear: Any, adjustment: Adjustment, *, at_once: bool | None = None) -> None:
+        """`at_once` says whether the logits of all words are computed together, as is best on a GPU."""
         import torch
 
         self._linear, self._adjustment = linear, adjustment
         self._size = int(linear.weight.shape[0])
         self._weight, self._bias = linear.weight.detach(), linear.bias
-        self._places, self._words = BLOCK.get(linear.weight.device.type, BLOCK["cpu"])
+        self._places, self._words = BLOCK
         self._threads = torch.get_num_threads() if linear.weight.device.type == "cpu" else 1
         self._workers = _workers(self._threads) if self._threads > 1 else None
-        missing = -self._size % ALIGNED
-        if missing and linear.weight.device.type == "cuda":
-            self._weight = torch.nn.functional.pad(self._weight, (0, 0, 0, missing))
-            self._bias = None if self._bias is None else torch.nn.functional.pad(self._bias, (0, missing))
+        self._at_once = linear.weight.is_cuda if at_once is None else at_once
+        if self._at_once:
+            self._fill_up()
+            self._words = len(self._weight)
+            self._places = max(1, min(MOST, AT_ONCE // self._words))
         self._words = min(self._words, len(self._weight))
         self._rooms = threading.local()
+
+    def _fill_up(self) -> None:
+        """Add words to a whole number of `ALIGNED` ones."""
+        import torch
+
+        missing = -self._size % ALIGNED
+        if missing:
+            self._weight = torch.nn.functional.pad(self._weight, (0, 0, 0, missing))
+            self._bias = None if self._bias is None else torch.nn.functional.pad(self._bias, (0, missing))
 
     @contextmanager
     def states(self) -> Iterator[list[Any]]:
@@ -76,16 +91,30 @@ class Head:
 
     def blocks(self, states: Any) -> Iterator[tuple[int, Any]]:
         """The logits of all words, some words at a time, in memory that is kept."""
+        for low in range(0, self._size, self._words):
+            yield low, self._logits(states, low)[:, : self._size - low].float()
+
+    def shares(self, states: Any) -> Any:
+        """Words that were added have no probability."""
         import torch
 
-        for low in range(0, self._size, self._words):
-            weight = self._weight[low : low + self._words].t()
-            logits = self._reused((len(states), weight.shape[1]))
-            if self._bias is None:
-                torch.mm(states, weight, out=logits)
-            else:
-                torch.addmm(self._bias[low : low + self._words], states, weight, out=logits)
-            yield low, self._adjustment.apply_(logits[:, : self._size - low]).float()
+        if not self._at_once:
+            return None
+        logits = self._logits(states, 0)
+        logits[:, self._size :] = -torch.inf
+        return torch.log_softmax(logits, dim=-1, dtype=torch.float32)
+
+    def _logits(self, states: Any, low: int) -> Any:
+        """The logits of the words from `low` on, as many as are computed at a time."""
+        import torch
+
+        weight = self._weight[low : low + self._words].t()
+        logits = self._reused((len(states), weight.shape[1]))
+        if self._bias is None:
+            torch.mm(states, weight, out=logits)
+        else:
+            torch.addmm(self._bias[low : low + self._words], states, weight, out=logits)
+        return self._adjustment.apply_(logits)
 
     def single(self, states: Any, words: Any) -> tuple[Any, Any]:
         """A product of its own for each, summed in float32 as the blocks are, and rounded as they are."""

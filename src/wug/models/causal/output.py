@@ -80,6 +80,10 @@ class Output(Protocol):
         """The logit in float32 of one word for each state, and how far rounding may leave it from that of its block."""
         ...
 
+    def shares(self, states: Any) -> Any:
+        """The log-probabilities of all words in float32, where they are computed at once; else None."""
+        ...
+
 
 class Whole:
     """Logits that the model has computed itself: right for every model."""
@@ -104,6 +108,12 @@ class Whole:
         logits = states.gather(1, words[:, None])[:, 0].float()
         return logits, logits.new_zeros(())
 
+    def shares(self, states: Any) -> Any:
+        """On a GPU, which does in one step what would be four."""
+        import torch
+
+        return torch.log_softmax(states, dim=-1, dtype=torch.float32) if states.is_cuda else None
+
 
 def answer(output: Output, states: Any, questions: Questions, send: Callable[[Ints], Any]) -> Answers:
     """The log-probability of each question's target, and of each group at its places.
@@ -116,7 +126,10 @@ def answer(output: Output, states: Any, questions: Questions, send: Callable[[In
 
     def read(low: int) -> Answers:
         part = _part(questions, low, low + step)
-        return _read(output, states[send(part.places)], part, send)
+        here = states[send(part.places)]
+        # Entropies and ranks are told from logits.
+        shares = None if part.distribution else output.shares(here)
+        return _read(output, here, part, send) if shares is None else _look_up(shares, part, send)
 
     parts = output.each(read, range(0, max(1, len(questions.places)), step))
     return Answers(
@@ -219,6 +232,17 @@ class _Spread:
         total = (scale * sums).sum(dim=0)
         mean = (scale * (means + sums * apart)).sum(dim=0) / total
         return (total.log() - mean).clamp_(min=0)
+
+
+def _look_up(shares: Any, questions: Questions, send: Callable[[Ints], Any]) -> Answers:
+    """The answers to questions about places of which the log-probabilities of all words are there."""
+    import torch
+
+    parents, targets = send(np.stack([questions.parents, questions.targets]))
+    groups = [
+        torch.logsumexp(shares[send(group.places)[:, None], send(group.words)], dim=1) for group in questions.groups
+    ]
+    return Answers(shares[parents, targets], groups)
 
 
 def _log_sum(logits: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 from wug.errors import ModelError
 from wug.files import user_path
 from wug.models import _asking, _greedy
-from wug.models._asking import Written
-from wug.models._decoding import Decoder, open_weights, until_end
+from wug.models._asking import Written, until_end
+from wug.models._decoding import Decoder, open_weights
 from wug.models._fingerprint import fingerprint, folder_of
 from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, TRUST
 from wug.models._spec import Identity, ModelSpec
@@ -76,14 +77,17 @@ class Plain:
         self, sequences: Sequence[Sequence[int]], bounds: Sequence[int], drafts: Sequence[list[int]]
     ) -> list[Written]:
         """What the model writes for each sequence: the draft, where one look at it confirms that, else written anew."""
-        confirmed = [bool(draft) and self._confirms(row, draft) for row, draft in zip(sequences, drafts, strict=True)]
-        left = [place for place, certain in enumerate(confirmed) if not certain]
+        margins = [self._margin(row, draft) if draft else None for row, draft in zip(sequences, drafts, strict=True)]
+        left = [place for place, margin in enumerate(margins) if margin is None]
         anew = self.decoder.write([sequences[n] for n in left], [bounds[n] for n in left]) if left else []
         written = dict(zip(left, anew, strict=True))
-        return [written.get(place) or until_end(draft, self.facts.ends) for place, draft in enumerate(drafts)]
+        for place, margin in enumerate(margins):
+            if margin is not None:
+                written[place] = replace(until_end(drafts[place], self.facts.ends), doubtful=margin <= CLEAR)
+        return [written[place] for place in range(len(drafts))]
 
-    def _confirms(self, row: Sequence[int], draft: list[int]) -> bool:
-        """Whether each token of an answer is the best one after those before it, by more than PyTorch's own rounding.
+    def _margin(self, row: Sequence[int], draft: list[int]) -> float | None:
+        """By how much each token of an answer is the best one after those before it; None where one is not.
 
         All are computed at once, as in training, which takes a fraction of the time of writing.
         """
@@ -91,18 +95,21 @@ class Plain:
 
         model = self.loaded.model
         if not _greedy.plain(model.generation_config):
-            return False
+            return None
         before = [self.facts.start, *draft[:-1]]
         with torch.inference_mode():
             logits = model(input_ids=torch.tensor([row]), decoder_input_ids=torch.tensor([before])).logits[0]
-        best = logits.topk(2)
-        clear = bool((best.values[:, 0] - best.values[:, 1] > CLEAR).all())
-        return clear and best.indices[:, 0].tolist() == draft
+        if logits.argmax(-1).tolist() != draft:
+            return None
+        first, second = logits.topk(2).values.unbind(-1)
+        return float((first - second).min())
 
 
 class Seq2SeqModel:
     """An encoder–decoder that turns sources into answers."""
 
+    bounded = True
+    """It stops where a suite says that a right answer cannot be longer (`Source`)."""
     __slots__ = ("_bound", "_decoder", "_dropped", "_facts", "_prefix", "_tried", "_words", "chunk", "id", "options")
 
     def __init__(
@@ -150,7 +157,9 @@ class Seq2SeqModel:
             for n, found in zip(bounds, written, strict=True):
                 text, known = self._text(found.tokens), self._facts.unknown not in asked[n]
                 if found.ended or bounds[n] == longest[n] or len(text.split()) > most[n] + 1:
-                    answer = _asking.answer(text, ended=found.ended, known=known, tied=found.tied)
+                    answer = _asking.answer(
+                        text, ended=found.ended, known=known, tied=found.tied, doubtful=found.doubtful
+                    )
                     answers[n] = _asking.cut(answer, most.get(n))
                 else:
                     again[n] = min(longest[n], 4 * bounds[n])
@@ -181,7 +190,9 @@ def identify(spec: ModelSpec) -> Identity | None:
     """What the model will be, told from its files; None where only loading tells."""
     options = spec.read(OPTIONS)
     folder = folder_of(spec, options)
-    return None if folder is None else Identity(f"seq2seq/{folder.name}", _signed(options, options["dtype"]), "text")
+    if folder is None:
+        return None
+    return Identity(f"seq2seq/{folder.name}", _signed(options, options["dtype"]), "text", bounded=True)
 
 
 def load(spec: ModelSpec) -> Seq2SeqModel:

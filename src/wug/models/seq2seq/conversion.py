@@ -20,8 +20,8 @@ from typing import Any
 from wug.errors import ModelError
 from wug.files import checksum
 from wug.models import _converted
-from wug.models._asking import Written
-from wug.models._decoding import Decoder, until_end
+from wug.models._asking import Written, until_end
+from wug.models._decoding import Decoder
 from wug.models._weights import Loaded
 from wug.models.seq2seq.facts import Facts, SavedWords
 from wug.models.seq2seq.translator import Settles, Translator, numbers

@@ -8,7 +8,6 @@ plain way instead; whether the two ways differed is said of each.
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from wug.errors import ModelError
-from wug.models._asking import Written
-from wug.models._decoding import until_end
+from wug.models._asking import Written, until_end
+from wug.models._hardware import threads
 from wug.models.seq2seq.facts import Facts
 
 CERTAIN = -0.69
@@ -77,7 +76,8 @@ class Translator:
             plain = self._plainly([sequences[n] for n in left], [bounds[n] for n in left], [drafts[n] for n in left])
             settled = dict(zip(left, plain, strict=True))
         for place in near:
-            settled[place] = replace(settled[place], tied=settled[place] != until_end(drafts[place], self._ends))
+            differs = not _same(settled[place], until_end(drafts[place], self._ends))
+            settled[place] = replace(settled[place], tied=differs)
         return [settled.get(place) or until_end(draft, self._ends) for place, draft in enumerate(drafts)]
 
     def drafts(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[list[int]], set[int]]:
@@ -143,17 +143,13 @@ class Translator:
         return numbers(result)[: len(tokens)] != tokens or any(_margin(np.array(step)) < self.near for step in steps)
 
 
+def _same(mine: Written, theirs: Written) -> bool:
+    return (mine.tokens, mine.ended) == (theirs.tokens, theirs.ended)
+
+
 def numbers(result: Any) -> list[int]:
     """The tokens of a result, its end mark included."""
     return [int(token) for token in result.hypotheses[0]]
-
-
-def threads() -> int:
-    """Threads to compute with: those that the user set, or one for each core that the process may use."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    if given.isascii() and given.isdigit() and int(given) > 0:
-        return int(given)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _slices(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:

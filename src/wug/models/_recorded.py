@@ -1,0 +1,400 @@
+"""Letting an encoder–decoder write greedily in few shapes of batches, each with a step that a GPU records.
+
+A step of a small model is a hundred little kernels, and a GPU waits for each to be launched. Recorded once for a
+shape, a step is a single launch. Keys and values stand in memory of a fixed size, so that the shape does not change
+from step to step: it changes when an answer outgrows it, or when so many answers came to their end that a smaller
+batch is enough. Nothing here needs a GPU but the recording; elsewhere the same steps are taken one by one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wug.models._asking import Written, until_end
+
+ROWS = (16, 64, 256, 1024, 4096)
+"""Answers that are written together."""
+LENGTH = 32
+"""Tokens for which there is room at first; four times as many whenever an answer outgrows that."""
+WIDTH = 16
+"""Tokens of the shortest sources; twice, four times … as many for longer ones."""
+STEPS = 8
+"""Steps between two looks at what has come to its end: looking is waiting for the GPU."""
+PLACES = 1 << 20
+"""Tokens, of sources or of answers, for whose keys and values there is room; less where memory is short."""
+SHARE = 0.25
+"""Of the free memory, how much keys and values may take."""
+ENCODED = 1 << 24
+"""Attention weights of a head that are computed at a time when sources are read."""
+NEAR = 1e-4
+"""Nats between the two best tokens below which rounding could have chosen, in float32."""
+
+log = logging.getLogger("wug")
+
+Choose = Callable[[Any], tuple[Any, Any]]
+"""Given the logits (rows, 1, words): the token of each row, and the nats to the second best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What settles the choice of a token beside the logits."""
+
+    start: int
+    """The token with which an answer begins, itself no part of it."""
+    ends: Sequence[int]
+    banned: Sequence[int] = ()
+    """Tokens that are never written."""
+    forced: int | None = None
+    """The token that every answer has first."""
+
+    @classmethod
+    def of(cls, settings: Any, ends: Sequence[int]) -> Rules | None:
+        """The rules of a model's generation settings; None where they have others."""
+        start = settings.bos_token_id if settings.decoder_start_token_id is None else settings.decoder_start_token_id
+        # As generate() has it, an end mark may be suppressed but is no bad word.
+        bad = [words for words in settings.bad_words_ids or [] if words not in [[end] for end in ends]]
+        if start is None or settings.begin_suppress_tokens or any(len(words) != 1 for words in bad):
+            return None
+        banned = [word for words in bad for word in words] + list(settings.suppress_tokens or [])
+        return cls(start, ends, banned, settings.forced_bos_token_id)
+
+    def chooser(self, device: Any) -> Choose:
+        """The best token by the logits that is not banned."""
+        import torch
+
+        banned = torch.tensor(list(self.banned), dtype=torch.long, device=device)
+
+        def choose(logits: Any) -> tuple[Any, Any]:
+            scores = logits[:, -1].float().index_fill(1, banned, -torch.inf)
+            best, token = scores.max(-1)
+            second = scores.scatter(1, token[:, None], -torch.inf).amax(-1)
+            return token, best - second
+
+        return choose
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Of the memory that a step works in."""
+
+    rows: int
+    width: int
+    """Tokens of a source."""
+    length: int
+    """Tokens of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Answers as far as they are written, a row each."""
+
+    places: list[int]
+    """Which answer a row writes."""
+    mask: Any
+    """(rows, 1, 1, width): 0 where the source has a token, else the least number."""
+    tokens: Any
+    """(rows, written): what is written so far."""
+    bounds: Any
+    nearest: Any
+    """Nats between the best and the second token, where they came closest."""
+    kept: Sequence[tuple[Any, Any, Any, Any]]
+    """For each layer, keys and values of the answer, but for its last token, then of the source."""
+
+
+class Recorded:
+    """An encoder–decoder that writes in few shapes; `places` shrinks when memory runs out."""
+
+    def __init__(self, model: Any, rules: Rules, pad: int) -> None:
+        import torch
+
+        self._model, self._rules, self._pad = model, rules, pad
+        self._near = NEAR if model.dtype == torch.float32 else 0.0
+        self._choose = rules.chooser(model.device)
+        self._ends = torch.tensor(list(rules.ends), device=model.device)
+        self._stages: dict[Shape, Stage] = {}
+        self._memory: list[tuple[Any, ...]] = []
+        self._pool = torch.cuda.graph_pool_handle() if model.device.type == "cuda" else None
+        self.places = PLACES
+
+    def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
+        """What the model writes for each sequence, at most as many tokens as its bound says."""
+        import torch
+
+        answers: dict[int, Written] = {}
+        waiting = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
+        with torch.inference_mode():
+            while waiting:
+                # The longest first: shorter ones go with them as long as there is room.
+                width = _width(len(sequences[waiting[-1]]))
+                size = max(1, min(ROWS[-1], self.places // max(width, LENGTH)))
+                waiting, batch = waiting[:-size], waiting[-size:]
+                state = self._opened(batch, [sequences[n] for n in batch], [bounds[n] for n in batch], width)
+                for place, tokens, nearest in self._continued(state):
+                    answers[place] = replace(until_end(tokens, self._rules.ends), doubtful=nearest < self._near)
+                waiting += [place for place in batch if place not in answers]
+        return [answers[place] for place in range(len(sequences))]
+
+    def smaller(self) -> Recorded | None:
+        """The same with half the memory, what this one has given back; None where that is too little."""
+        import torch
+
+        self._stages.clear()
+        self._memory = []
+        torch.cuda.empty_cache()
+        if self.places < 2 * ROWS[0] * LENGTH:
+            return None
+        log.warning("memory ran out: going on with %s tokens at a time", f"{self.places // 2:,}")
+        found = Recorded(self._model, self._rules, self._pad)
+        found.places = self.places // 2
+        return found
+
+    def _continued(self, state: State) -> Iterator[tuple[int, list[int], float]]:
+        """Answers as they come to their end; those for which there is no room are left out."""
+        self._allocate(state)
+        while state.places:
+            length, width = _length(state.tokens.shape[1]), state.mask.shape[-1]
+            shape = Shape(self._rows(len(state.places), max(length, width)), width, length)
+            if shape not in self._stages:
+                self._stages[shape] = Stage(shape, self._model, self._choose, self._ends, self._memory, state)
+            stage = self._stages[shape]
+            stage.load(state, self._pool)
+            stage.run(until=next((rows for rows in reversed(ROWS) if rows < shape.rows), 0))
+            yield from stage.ended()
+            state = stage.going()
+
+    def _rows(self, wanted: int, size: int) -> int:
+        """Rows of a shape for so many answers, as far as there is room."""
+        fitting = [rows for rows in ROWS if rows * size <= self.places] or [max(1, self.places // size)]
+        return next((rows for rows in fitting if rows >= wanted), fitting[-1])
+
+    def _allocate(self, state: State) -> None:
+        """Memory for keys and values, once, for all shapes."""
+        import torch
+
+        if self._memory:
+            return
+        if self._pool is not None:
+            tensors = [tensor for layer in state.kept for tensor in layer]
+            each = sum(tensor.shape[1] * tensor.shape[3] * tensor.element_size() for tensor in tensors)
+            free, _ = torch.cuda.mem_get_info(self._model.device)
+            self.places = min(self.places, int(SHARE * free / each))
+        # What is masked must still be a number.
+        self._memory = [
+            tuple(tensor.new_zeros(self.places * tensor.shape[1] * tensor.shape[3]) for tensor in layer)
+            for layer in state.kept
+        ]
+
+    def _opened(
+        self, places: list[int], sequences: Sequence[Sequence[int]], bounds: Sequence[int], width: int
+    ) -> State:
+        """The sources read, and the first token of each answer."""
+        import torch
+        from transformers import DynamicCache, EncoderDecoderCache
+        from transformers.modeling_outputs import BaseModelOutput
+
+        device, dtype = self._model.device, self._model.dtype
+        lengths = torch.tensor([len(sequence) for sequence in sequences], device=device)
+        absent = torch.arange(width, device=device) >= lengths[:, None]
+        mask = torch.zeros(absent.shape, device=device, dtype=dtype)
+        mask = mask.masked_fill_(absent, torch.finfo(dtype).min)[:, None, None]
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        found = self._model(
+            encoder_outputs=BaseModelOutput(last_hidden_state=self._encoded(sequences, width)),
+            attention_mask=mask,
+            decoder_input_ids=torch.full((len(places), 1), self._rules.start, device=device),
+            past_key_values=cache,
+            use_cache=True,
+        )
+        token, margin = self._choose(found.logits)
+        if self._rules.forced is not None:
+            token, margin = torch.full_like(token, self._rules.forced), torch.full_like(margin, torch.inf)
+        kept = [
+            (mine.keys, mine.values, theirs.keys, theirs.values)
+            for mine, theirs in zip(cache.self_attention_cache.layers, cache.cross_attention_cache.layers, strict=True)
+        ]
+        return State(places, mask, token[:, None], torch.tensor(bounds, device=device), margin, kept)
+
+    def _encoded(self, sequences: Sequence[Sequence[int]], width: int) -> Any:
+        """What the encoder makes of sources of ascending length, some at a time: attention grows with the square."""
+        import torch
+
+        device, encoder = self._model.device, self._model.get_encoder()
+        parts: list[Any] = []
+        low = 0
+        while low < len(sequences):
+            high = len(sequences)
+            while high > low + 1 and (high - low) * _width(len(sequences[high - 1])) ** 2 > ENCODED:
+                high = (low + high) // 2
+            wide = _width(len(sequences[high - 1]))
+            ids = torch.full((high - low, wide), self._pad)
+            present = torch.zeros_like(ids)
+            for row, sequence in enumerate(sequences[low:high]):
+                ids[row, : len(sequence)] = torch.tensor(sequence)
+                present[row, : len(sequence)] = 1
+            found = encoder(input_ids=ids.to(device), attention_mask=present.to(device)).last_hidden_state
+            parts.append(torch.nn.functional.pad(found, (0, 0, 0, width - wide)))
+            low = high
+        return torch.cat(parts)
+
+
+class Stage:
+    """Memory of one shape, and the step that works in it."""
+
+    def __init__(
+        self, shape: Shape, model: Any, choose: Choose, ends: Any, memory: Sequence[tuple[Any, ...]], like: State
+    ) -> None:
+        import torch
+        from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache, StaticLayer
+        from transformers.modeling_outputs import BaseModelOutput
+
+        self._shape, self._model, self._choose, self._ends = shape, model, choose, ends
+        self._kept = [
+            tuple(
+                flat[: shape.rows * tensor.shape[1] * size * tensor.shape[3]].view(
+                    shape.rows, tensor.shape[1], size, tensor.shape[3]
+                )
+                for flat, tensor, size in zip(
+                    flats, tensors, (shape.length, shape.length, shape.width, shape.width), strict=True
+                )
+            )
+            for flats, tensors in zip(memory, like.kept, strict=True)
+        ]
+        mine = [_filled(StaticLayer(shape.length), keys, values) for keys, values, _, _ in self._kept]
+        theirs = [_filled(DynamicLayer(), keys, values) for _, _, keys, values in self._kept]
+        self._sizes = [layer.cumulative_length for layer in mine]
+        self._cache = EncoderDecoderCache(Cache(layers=mine), Cache(layers=theirs))
+        new = like.tokens.new_zeros
+        self._mask = like.mask.new_zeros(shape.rows, 1, 1, shape.width)
+        self._least = torch.finfo(like.mask.dtype).min
+        # Only its shape is looked at: keys and values of the sources are there.
+        states = like.mask.new_zeros(1).expand(shape.rows, shape.width, model.config.hidden_size)
+        self._source = BaseModelOutput(last_hidden_state=states)
+        self._columns = torch.arange(shape.length, device=like.tokens.device)
+        self._tokens, self._last = new(shape.rows, shape.length), new(shape.rows, 1)
+        self._bounds, self._position = new(shape.rows), new(1)
+        self._nearest = like.nearest.new_zeros(shape.rows)
+        self._done = torch.ones_like(self._bounds, dtype=torch.bool)
+        self._places: list[int] = []
+        self._size = 0
+        self._graph: Any = None
+
+    def load(self, state: State, pool: Any) -> None:
+        """Take over answers, as many as there are rows; what other rows compute is read by nobody."""
+        if pool is not None and self._graph is None:
+            self._record(pool)
+        count, size = min(len(state.places), self._shape.rows), state.tokens.shape[1]
+        self._places, self._size = state.places[:count], size
+        for mine, theirs in zip(self._kept, state.kept, strict=True):
+            for memory, tensor in zip(mine, theirs, strict=True):
+                memory[:count, :, : tensor.shape[2]] = tensor[:count]
+        self._mask[:count], self._tokens[:count, :size] = state.mask[:count], state.tokens[:count]
+        self._bounds[:count], self._nearest[:count] = state.bounds[:count], state.nearest[:count]
+        self._last[:count] = state.tokens[:count, -1:]
+        self._done.fill_(True)
+        self._done[:count] = self._is_end(state.tokens[:count, -1]) | (state.bounds[:count] <= size)
+        self._set_position(size)
+
+    def run(self, until: int) -> None:
+        """Write on until the room is used up, or at most `until` answers are left."""
+        while self._size < self._shape.length and int((~self._done).sum()) > until:
+            steps = min(STEPS, self._shape.length - self._size)
+            for _ in range(steps):
+                if self._graph is None:
+                    self._step()
+                else:
+                    self._graph.replay()
+            self._size += steps
+
+    def ended(self) -> Iterator[tuple[int, list[int], float]]:
+        """The answers that are whole: place, tokens with whatever follows the end, and how close two tokens came."""
+        import torch
+
+        count = len(self._places)
+        rows = torch.nonzero(self._done[:count])[:, 0]
+        columns = (rows, self._tokens[rows, : self._size], self._bounds[rows], self._nearest[rows])
+        for row, tokens, bound, nearest in zip(*(column.tolist() for column in columns), strict=True):
+            yield self._places[row], tokens[:bound], nearest
+
+    def going(self) -> State:
+        """The answers that are not."""
+        import torch
+
+        count, size = len(self._places), self._size
+        rows = torch.nonzero(~self._done[:count])[:, 0]
+        kept = [
+            (keys[rows, :, :size], values[rows, :, :size], source_keys[rows], source_values[rows])
+            for keys, values, source_keys, source_values in self._kept
+        ]
+        places = [self._places[row] for row in rows.tolist()]
+        columns = (self._mask[rows], self._tokens[rows, :size], self._bounds[rows], self._nearest[rows])
+        return State(places, *columns, kept)
+
+    def _step(self) -> None:
+        """Write one more token of every answer."""
+        import torch
+
+        hidden = self._columns > self._position
+        mask = torch.zeros_like(hidden, dtype=self._mask.dtype).masked_fill_(hidden, self._least)
+        # A mask of four dimensions is taken as it is; of any other, models make one in ways that cannot be recorded.
+        found = self._model(
+            encoder_outputs=self._source,
+            attention_mask=self._mask,
+            decoder_input_ids=self._last,
+            decoder_attention_mask=mask[None, None, None].expand(self._shape.rows, 1, 1, -1),
+            past_key_values=self._cache,
+            use_cache=True,
+        )
+        token, margin = self._choose(found.logits)
+        self._tokens.index_copy_(1, self._position, token[:, None])
+        self._last.copy_(token[:, None])
+        self._position.add_(1)
+        self._nearest.copy_(torch.where(self._done, self._nearest, torch.minimum(self._nearest, margin)))
+        self._done.logical_or_(self._is_end(token)).logical_or_(self._position >= self._bounds)
+
+    def _is_end(self, tokens: Any) -> Any:
+        return (tokens[:, None] == self._ends).any(1)
+
+    def _set_position(self, size: int) -> None:
+        """So many tokens are written; keys and values are there of the first mark and of all of them but the last."""
+        for position in (self._position, *self._sizes):
+            position.fill_(size)
+
+    def _record(self, pool: Any) -> None:
+        """Record a step; before that one is taken, in which libraries choose their kernels."""
+        import torch
+
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        self._set_position(1)
+        with torch.cuda.stream(aside):
+            self._step()
+        torch.cuda.current_stream().wait_stream(aside)
+        self._set_position(1)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph, pool=pool):
+            self._step()
+
+
+def _filled(layer: Any, keys: Any, values: Any) -> Any:
+    """A layer of a cache with its memory."""
+    layer.keys, layer.values, layer.dtype, layer.device = keys, values, keys.dtype, keys.device
+    if hasattr(layer, "cumulative_length"):
+        layer.cumulative_length = layer.cumulative_length.to(keys.device)
+    layer.is_initialized = True
+    return layer
+
+
+def _width(size: int) -> int:
+    """The width for a source of so many tokens."""
+    return max(WIDTH, 1 << (size - 1).bit_length())
+
+
+def _length(written: int) -> int:
+    """The length for an answer of so many tokens that goes on."""
+    length = LENGTH
+    while length <= written:
+        length *= 4
+    return length

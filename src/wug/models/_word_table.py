@@ -1,0 +1,121 @@
+"""Words that were tokenised before: test sentences are made of few words, and each is tokenised once.
+
+A tokenizer in the manner of GPT-2's cuts a text before every single space, and makes tokens of each part by itself.
+So the tokens of a text are those of its words, and where they stand follows from where the words do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from wug.models._ragged import Ints, Ragged
+
+MOST = 1 << 18
+"""Words that are kept."""
+FIRST = "\n"
+"""Before the first word of a text in the table: it has no space before it, and other tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The tokens of a word, and where their visible characters begin and end in it."""
+
+    ids: Sequence[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+
+class _Numbers(dict[str, int]):
+    """The number of a word; one that is new is given the next."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+class WordTable:
+    """The tokens of words; those that open a text, which have no space before them, apart from the others."""
+
+    def __init__(self, tokenise: Callable[[list[str]], list[Word] | None]) -> None:
+        """`tokenise` gives the tokens of words, or None where one has tokens that are not its own."""
+        self._tokenise = tokenise
+        self._clear()
+
+    def _clear(self) -> None:
+        self._numbers = _Numbers()
+        self._words: list[Word] = []
+        self._columns: tuple[Ints, Ragged, Ints, Ints] | None = None
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Ragged, Ints, Ints] | None:
+        """The tokens of texts with where each begins and ends; None where a text is not words and single spaces."""
+        if len(self._numbers) > MOST:
+            self._clear()
+        if any(FIRST in text for text in texts):
+            return None
+        parts = [text.split(" ") for text in texts]
+        for words in parts:
+            words[0] = FIRST + words[0]
+        number = self._numbers
+        which = np.array([number[word] for word in chain.from_iterable(parts)], dtype=np.int64)
+        if not self._learn():
+            self._clear()
+            return None
+        assert self._columns is not None
+        sizes, ids, starts, ends = self._columns
+        counts = np.fromiter(map(len, parts), np.int64, len(parts))
+        after = np.cumsum(sizes[which])
+        lasts = np.cumsum(counts) - 1
+        begun = np.append(0, after[lasts[:-1]]) if len(texts) else lasts
+        before = after - sizes[which] - np.repeat(begun, counts)
+        lengths = ids.lengths[which]
+        tokens = ids.places(which)
+        shift = np.repeat(before, lengths)
+        sums = np.append(0, np.cumsum(lengths))
+        per_text = np.diff(sums[np.append(0, lasts + 1)])
+        return Ragged(ids.flat[tokens], per_text), starts[tokens] + shift, ends[tokens] + shift
+
+    def _learn(self) -> bool:
+        """Tokenise the words that are new; False where that cannot be done one by one."""
+        new = [_as_it_stands(word) for word in list(self._numbers)[len(self._words) :]]
+        if not new and self._columns is not None:
+            return True
+        if any(not _is_word(word) for word in new):
+            return False
+        found = self._tokenise(new)
+        if found is None:
+            return False
+        self._words += found
+        self._columns = (
+            np.array([len(_as_it_stands(word)) for word in self._numbers]),
+            Ragged.of([word.ids for word in self._words]),
+            Ragged.of([word.starts for word in self._words]).flat,
+            Ragged.of([word.ends for word in self._words]).flat,
+        )
+        return True
+
+
+def takes_words_apart(backend: Any) -> bool:
+    """Whether a tokenizer makes tokens of each word by itself: GPT-2's way, and no marks that reach over spaces."""
+    described = json.loads(backend.to_str())
+    steps = described.get("pre_tokenizer") or {}
+    plain = steps.get("type") == "ByteLevel" and steps.get("use_regex", True) and not steps.get("add_prefix_space")
+    marks = described["added_tokens"]
+    reaching = any(mark["lstrip"] or mark["rstrip"] or mark["single_word"] or " " in mark["content"] for mark in marks)
+    return bool(plain) and not described["normalizer"] and not reaching
+
+
+def _as_it_stands(word: str) -> str:
+    """A word as it stands in a text: with its space, unless it is the first."""
+    return word.removeprefix(FIRST) if word.startswith(FIRST) else f" {word}"
+
+
+def _is_word(word: str) -> bool:
+    """Whether there is no white space in it but the one before."""
+    bare = word.removeprefix(" ")
+    return bool(bare) and len(bare.split()) == 1 and not (bare[0].isspace() or bare[-1].isspace())
