@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from wug.brief import of_suite
 from wug.families.choices.choice import Candidate, Choice
 from wug.families.choices.settings import Settings
 from wug.families.sampling import spread
@@ -59,6 +60,8 @@ class ChoicesSuite:
     def meta(self) -> Mapping[str, Any]:
         """What pages show beside the rows."""
         return {"format": self.format, "items": len(self.choices)}
+
+    __repr__ = of_suite
 
     def __len__(self) -> int:
         return len(self.choices)
