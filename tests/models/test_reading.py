@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ LENGTHS = [3, 71, 19, 1, 150, 2, 44, 19, 128, 7]
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that vocabularies stand in several blocks, the last not full, and places in several."""
-    monkeypatch.setitem(head.BLOCK, "cpu", (13, 64))
+    monkeypatch.setattr(head, "BLOCK", (13, 64))
+    monkeypatch.setattr(head, "MOST", 17)
 
 
 def load(folder: Path, **options: str) -> causal.CausalModel:
@@ -62,21 +64,24 @@ def distributions(engine: Engine, sequences: list[list[int]]) -> list[tuple[Any,
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gemma2", "cohere", "phi", "mamba"])
-@pytest.mark.parametrize("whole", [False, True])
-def test_entropies_and_ranks_are_those_of_the_plain_distribution(name: str, whole: bool) -> None:
+@pytest.mark.parametrize("logits", ["in blocks", "at once", "of the model"])
+def test_entropies_and_ranks_are_those_of_the_plain_distribution(name: str, logits: str) -> None:
+    """At once, as on a GPU: with words that fill up the matrix, which have neither a probability nor a rank."""
     settings = {"gemma2": {"window": 33, "final_logit_softcapping": 4.0}, "cohere": {"logit_scale": 0.3}}
     model = tiny_architectures.model(tiny_architectures.configuration(name, **settings.get(name, {})))
     found = choose_engine(model)
     assert found.ways.head is not None
-    ways = Ways(found.ways.layout, found.ways.padded, found.ways.together) if whole else found.ways
+    filled_up = head.Head(model.get_output_embeddings(), found.ways.head._adjustment, at_once=True)
+    heads = {"in blocks": found.ways.head, "at once": filled_up, "of the model": None}
+    ways = replace(found.ways, head=heads[logits])
     texts = tiny_architectures.texts(LENGTHS, seed=23)
     texts += [text[:2] + text[5:9] for text in texts if len(text) > 9]  # several questions to one place
     for text, (entropies, ranks) in zip(
         texts, distributions(Engine(model, ways, distribution=True), texts), strict=True
     ):
-        logits = logits_of(model, text)[:-1]
-        assert np.abs(entropies - entropy(logits).numpy()).max(initial=0) < 1e-4
-        low, high = rank_bounds(logits, text[1:], 1e-4)
+        expected = logits_of(model, text)[:-1]
+        assert np.abs(entropies - entropy(expected).numpy()).max(initial=0) < 1e-4
+        low, high = rank_bounds(expected, text[1:], 1e-4)
         assert (ranks >= low.numpy()).all()
         assert (ranks <= high.numpy()).all()
 
