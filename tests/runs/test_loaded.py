@@ -149,10 +149,12 @@ def test_the_users_model_stays_as_it_was(kind: str, folders: dict[str, Path]) ->
     model.train()
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     settings = getattr(model, "generation_config", None)  # of those that write
+    modules = list(model.modules())
     opened = open_loaded(model, tokenizer)
     first = answers(opened, kind)
     assert model.training
-    assert all(module.training for module in model.modules())
+    assert all(now is before for now, before in zip(model.modules(), modules, strict=True))
+    assert all(module.training for module in modules)
     assert getattr(model, "generation_config", None) is settings
     assert all(parameter.requires_grad for parameter in model.parameters())
     now = model.state_dict()
