@@ -72,7 +72,7 @@ def test_every_part_that_is_named_has_files(chosen: TestSet) -> None:
 
 def test_no_set_is_called_like_a_built_in_suite_or_like_those_of_a_family() -> None:
     families = {path.parent.name for path in builtin_suites().values()}
-    assert families == {"cogs", "pairs", "pcfgset", "syntaxgym"}
+    assert families == {"choices", "cogs", "pairs", "pcfgset", "syntaxgym"}
     builtin = {*builtin_suites(), *(f"{BUILTIN}{family}" for family in families), "pairs"}
     assert not set(data.names()) & builtin
     assert not {name for name in builtin if data.knows(name)}
