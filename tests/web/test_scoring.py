@@ -79,7 +79,8 @@ def suite(tmp_path: Path, formula: str = "(1;%a%) > (1;%b%)", items: int = 1) ->
 
 def number(jobs: Scoring) -> int:
     """The number of the process that answers."""
-    return int(ended(jobs.start("number", score_texts(["a"], None))).result[0].text)
+    (found,) = ended(jobs.start("number", score_texts(["a"], None))).result[0].notices
+    return int(found)
 
 
 def test_a_job_ends_with_what_its_work_gives(jobs: Scoring) -> None:
