@@ -103,6 +103,28 @@ class State:
     kept: Sequence[tuple[Any, Any, Any, Any]]
     """For each layer, keys and values of the answer, but for its last token, then of the source."""
 
+    @property
+    def width(self) -> int:
+        """Tokens for which there is room in a source."""
+        return int(self.mask.shape[-1])
+
+    @property
+    def size(self) -> int:
+        """Tokens whose keys and values it holds."""
+        return len(self.places) * max(self.width, int(self.tokens.shape[1]))
+
+    def rows(self, some: slice) -> State:
+        """Some of the answers."""
+        kept = [(k[some], v[some], sk[some], sv[some]) for k, v, sk, sv in self.kept]
+        columns = (self.mask[some], self.tokens[some], self.bounds[some], self.nearest[some])
+        return State(self.places[some], *columns, kept)
+
+    def narrowed(self) -> State:
+        """The same with no more room for sources than the longest of them needs."""
+        width = min(self.width, _width(int((self.mask == 0).sum(-1).max())))
+        kept = [(k, v, sk[:, :, :width], sv[:, :, :width]) for k, v, sk, sv in self.kept]
+        return replace(self, mask=self.mask[..., :width], kept=kept)
+
 
 class Recorded:
     """An encoder–decoder that writes in few shapes; `places` shrinks when memory runs out."""
@@ -125,16 +147,19 @@ class Recorded:
 
         answers: dict[int, Written] = {}
         waiting = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
+        going: list[State] = []
         with torch.inference_mode():
-            while waiting:
-                # The longest first: shorter ones go with them as long as there is room.
-                width = _width(len(sequences[waiting[-1]]))
-                size = max(1, min(ROWS[-1], self.places // max(width, LENGTH)))
-                waiting, batch = waiting[:-size], waiting[-size:]
-                state = self._opened(batch, [sequences[n] for n in batch], [bounds[n] for n in batch], width)
-                for place, tokens, nearest in self._continued(state):
+            while waiting or going:
+                if waiting and sum(state.size for state in going) <= self.places:
+                    # The longest first: shorter ones go with them as long as there is room.
+                    width = _width(len(sequences[waiting[-1]]))
+                    size = max(1, min(ROWS[-1], self.places // max(width, LENGTH)))
+                    waiting, batch = waiting[:-size], waiting[-size:]
+                    state = self._opened(batch, [sequences[n] for n in batch], [bounds[n] for n in batch], width)
+                else:
+                    state, going = self._gathered(going)
+                for place, tokens, nearest in self._continued(state, going):
                     answers[place] = replace(until_end(tokens, self._rules.ends), doubtful=nearest < self._near)
-                waiting += [place for place in batch if place not in answers]
         return [answers[place] for place in range(len(sequences))]
 
     def smaller(self) -> Recorded | None:
@@ -151,12 +176,36 @@ class Recorded:
         found.places = self.places // 2
         return found
 
-    def _continued(self, state: State) -> Iterator[tuple[int, list[int], float]]:
-        """Answers as they come to their end; those for which there is no room are left out."""
+    def _gathered(self, going: Sequence[State]) -> tuple[State, list[State]]:
+        """Answers to go on with, and the others: of the shortest, which then go on with longer ones.
+
+        A few long answers are left over of every batch. One by one each batch would take as many steps as its longest.
+        """
+        shortest = min(state.tokens.shape[1] for state in going)
+        those = [state for state in going if state.tokens.shape[1] == shortest]
+        others = [state for state in going if state.tokens.shape[1] != shortest]
+        those.sort(key=lambda state: state.width, reverse=True)
+        chosen = [those.pop(0)]
+        while those and (those[0].width == chosen[0].width or sum(len(state.places) for state in chosen) < ROWS[0]):
+            chosen.append(those.pop(0))
+        state = _joined(chosen)
+        room = self._rows(len(state.places), max(_length(shortest), state.width))
+        if len(state.places) > room:
+            those.append(state.rows(slice(room, None)))
+            state = state.rows(slice(room))
+        return state, [*others, *those]
+
+    def _continued(self, state: State, going: list[State]) -> Iterator[tuple[int, list[int], float]]:
+        """Answers as they come to their end; those that need more room, or find none, are added to those `going` on."""
         self._allocate(state)
+        length, width = _length(state.tokens.shape[1]), state.width
         while state.places:
-            length, width = _length(state.tokens.shape[1]), state.mask.shape[-1]
+            if state.tokens.shape[1] == length:
+                going.append(state.narrowed())
+                return
             shape = Shape(self._rows(len(state.places), max(length, width)), width, length)
+            if len(state.places) > shape.rows:
+                going.append(state.rows(slice(shape.rows, None)).narrowed())
             if shape not in self._stages:
                 self._stages[shape] = Stage(shape, self._model, self._choose, self._ends, self._memory, state)
             stage = self._stages[shape]
@@ -376,6 +425,33 @@ class Stage:
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph, pool=pool):
             self._step()
+
+
+def _joined(states: Sequence[State]) -> State:
+    """Answers of which as much is written, together; the first has the widest sources."""
+    import torch
+    from torch.nn.functional import pad
+
+    if len(states) == 1:
+        return states[0]
+    width = states[0].width
+    least = torch.finfo(states[0].mask.dtype).min
+    more = [width - state.width for state in states]
+    kept = [
+        (
+            *(torch.cat([layer[which] for layer in layers]) for which in (0, 1)),
+            *(torch.cat([pad(x[which], (0, 0, 0, n)) for x, n in zip(layers, more, strict=True)]) for which in (2, 3)),
+        )
+        for layers in zip(*(state.kept for state in states), strict=True)
+    ]
+    return State(
+        [place for state in states for place in state.places],
+        torch.cat([pad(state.mask, (0, n), value=least) for state, n in zip(states, more, strict=True)]),
+        torch.cat([state.tokens for state in states]),
+        torch.cat([state.bounds for state in states]),
+        torch.cat([state.nearest for state in states]),
+        kept,
+    )
 
 
 def _filled(layer: Any, keys: Any, values: Any) -> Any:
