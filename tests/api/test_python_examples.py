@@ -87,8 +87,9 @@ def test_the_examples_pass_mypy_strict(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")  # of a parser that mypy brings along
         output, errors, status = api.run([*options, *written, wrong])
     assert (errors, status) == ("", 1)
-    assert [line for line in output.splitlines() if "error:" in line] == [
-        f'{wrong}:3: error: "Scored" has no attribute "surprisl"; maybe "surprisal"?  [attr-defined]'
+    # Of a file that it has seen before, mypy names the folder in which it saw it.
+    assert [line.rpartition("/")[2] for line in output.splitlines() if "error:" in line] == [
+        'wrong.py:3: error: "Scored" has no attribute "surprisl"; maybe "surprisal"?  [attr-defined]'
     ]
 
 
