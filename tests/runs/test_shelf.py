@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
 import threading
@@ -203,12 +204,16 @@ def test_threads_that_have_ended_leave_no_files_open(tmp_path: Path) -> None:
     """SQLite itself keeps some for reuse, as long as another connection is open."""
     keep = Store(tmp_path / "wug.db")
     shelf = Shelf(keep.path)
-    for _ in range(400):
-        thread = threading.Thread(target=shelf.runs)
-        thread.start()
-        thread.join()
+    gc.disable()  # as in a large process, where the collector comes late
+    try:
+        for _ in range(100):
+            thread = threading.Thread(target=shelf.runs)
+            thread.start()
+            thread.join()
+    finally:
+        gc.enable()
     handles = Path("/proc/self/fd")
     if not handles.exists():
         pytest.skip("no /proc to count open files in")
     there = [str(handle.readlink()) for handle in handles.iterdir() if handle.exists()]
-    assert sum(name.startswith(str(keep.path)) for name in there) < 200
+    assert sum(name.startswith(str(keep.path)) for name in there) < 50

@@ -263,17 +263,13 @@ class Shelf:
     def _connection(self) -> sqlite3.Connection:
         """The connection of this thread, to the file that is there now."""
         identity = self.identity()
-        known: tuple[tuple[int, int], sqlite3.Connection] | None = getattr(self._thread, "db", None)
-        if known is not None and known[0] == identity:
-            return known[1]
-        if known is not None:
-            known[1].close()
-        made = self._opened()
-        self._thread.db = (identity, made)
-        return made
+        known: _OfThread | None = getattr(self._thread, "db", None)
+        if known is None or known.identity != identity:
+            self._thread.db = known = _OfThread(identity, self._opened())
+        return known.connection
 
     def _opened(self) -> sqlite3.Connection:
-        # It is used by this thread alone, and closed by whichever notices that the thread has ended.
+        # It is used by this thread alone, and may be closed by another.
         made = sqlite3.connect(
             f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=10, factory=Connection, check_same_thread=False
         )
@@ -296,6 +292,20 @@ class Shelf:
             )
         require_columns(made)
         return made
+
+
+class _OfThread:
+    """A thread's connection to a file, closed when the thread ends.
+
+    A connection refers to itself, by its cache of statements, so that without this it would wait for the garbage
+    collector, which in a large process comes late.
+    """
+
+    def __init__(self, identity: tuple[int, int], connection: sqlite3.Connection) -> None:
+        self.identity, self.connection = identity, connection
+
+    def __del__(self) -> None:
+        self.connection.close()
 
 
 def _result_of(row: Any, model: str, outcomes: Sequence[Outcome] = ()) -> Result:
