@@ -91,6 +91,25 @@ def pairs(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> d
     return given
 
 
+ASKING = (
+    click.Option(
+        ["-M", "model_options"],
+        multiple=True,
+        callback=pairs,
+        metavar="KEY=VALUE",
+        help="An option of the model; see `wug list models`.",
+    ),
+    click.Option(
+        ["--cache"],
+        type=FILE,
+        envvar="WUG_CACHE",
+        help="The file of answers, which lets a command resume.  [default: in the user's cache folder]",
+    ),
+    click.Option(["--no-cache"], is_flag=True, help="Ask everything anew and keep no answers."),
+)
+"""What every command that asks a model can be told."""
+
+
 def command_line() -> str:
     """The command as the user wrote it."""
     return visible(shlex.join(["wug", *sys.argv[1:]]))

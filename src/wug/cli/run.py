@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wug.types import Result, Suite
 
 
-@common.having(*flags.OPTIONS, *common.RESULT_OPTIONS)
+@common.having(*flags.OPTIONS, *common.ASKING, *common.RESULT_OPTIONS)
 @click.command("run")
 @click.argument("suites", nargs=-1, metavar="SUITE...")
 @click.option("--data", "more", multiple=True, hidden=True, help="Another way to name a suite.")
@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     multiple=True,
     envvar="WUG_MODEL",
     help="Such as causal:gpt2; repeatable.  [default: the built-in model that fits]",
-)
-@click.option(
-    "-M",
-    "model_options",
-    multiple=True,
-    callback=common.pairs,
-    metavar="KEY=VALUE",
-    help="An option of the model; see `wug list models`.",
 )
 @click.option(
     "-S",
@@ -55,13 +47,6 @@ if TYPE_CHECKING:
 @click.option("--accept", is_flag=True, help="With --fetch, accept licences that do not allow every use.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, spread evenly over it.")
 @common.choice("--interval", "wilson", "clopper-pearson", help="How intervals of shares are made.")
-@click.option(
-    "--cache",
-    type=common.FILE,
-    envvar="WUG_CACHE",
-    help="The file of answers that makes runs resume.  [default: in the user's cache folder]",
-)
-@click.option("--no-cache", is_flag=True, help="Ask everything anew and keep no answers.")
 @common.choice(
     "--engine", "local", "ray", help="Where the model runs: on this machine, or in copies on a Ray cluster, one a GPU."
 )

@@ -24,17 +24,10 @@ WIDEST = 40
 """Columns of a terminal that a text takes at most."""
 
 
+@common.having(*common.ASKING)
 @click.command("surprisal")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--model", envvar="WUG_MODEL", default="wug-causal", show_default=True, help="Such as causal:gpt2.")
-@click.option(
-    "-M",
-    "model_options",
-    multiple=True,
-    callback=common.pairs,
-    metavar="KEY=VALUE",
-    help="An option of the model; see `wug list models`.",
-)
 @common.choice("--unit", "word", "token", "sentence", help="What has a row.")
 @common.choice(
     "--words",
@@ -56,13 +49,6 @@ WIDEST = 40
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), help="[default: as the file's name ends; on stdout, a table]"
 )
-@click.option(
-    "--cache",
-    type=common.FILE,
-    envvar="WUG_CACHE",
-    help="The file of answers.  [default: in the user's cache folder]",
-)
-@click.option("--no-cache", is_flag=True, help="Ask everything anew and keep no answers.")
 def command(
     files: tuple[str, ...],
     model: str,
