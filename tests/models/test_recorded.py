@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import tiny_seq2seq
-from wug.models import _recorded, seq2seq
+from wug.models import _recorded, _unfinished, seq2seq
 from wug.models._asking import Written, until_end
-from wug.models._recorded import Recorded, Rules
+from wug.models._recorded import Recorded
 from wug.models._spec import ModelSpec
+from wug.models._token_rules import Rules
 from wug.runs.opening import builtin_models
 
 Maker = Any
@@ -59,7 +60,7 @@ def test_answers_are_those_of_generate(made: Maker, architecture: str, monkeypat
 def test_answers_without_room_are_written_later(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_recorded, "ROWS", (1, 2, 4, 8))
     monkeypatch.setattr(_recorded, "LENGTH", 4)
-    monkeypatch.setattr(_recorded, "WIDTH", 4)
+    monkeypatch.setattr(_unfinished, "WIDTH", 4)
     model, decoder, recorded = opened(made("t5"))
     recorded.places = 64  # four sources of sixteen tokens, or one answer of sixty-four
     sequences = model._words.read(tiny_seq2seq.sources(12, seed=5))

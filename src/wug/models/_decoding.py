@@ -12,8 +12,9 @@ from wug.errors import ModelError
 from wug.models import _greedy, _weights
 from wug.models._asking import Written, batches, until_end
 from wug.models._hardware import halving, ran_out
-from wug.models._recorded import Recorded, Rules
+from wug.models._recorded import Recorded
 from wug.models._spec import ModelSpec
+from wug.models._token_rules import Rules
 
 KEPT = (
     "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id",

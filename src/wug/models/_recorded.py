@@ -9,18 +9,18 @@ batch is enough. Nothing here needs a GPU but the recording; elsewhere the same 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from wug.models._asking import Written, until_end
+from wug.models._token_rules import Choose, Rules
+from wug.models._unfinished import State, joined, width_for
 
 ROWS = (16, 64, 256, 1024, 4096)
 """Answers that are written together."""
 LENGTH = 32
 """Tokens for which there is room at first; four times as many whenever an answer outgrows that."""
-WIDTH = 16
-"""Tokens of the shortest sources; twice, four times … as many for longer ones."""
 STEPS = 8
 """Steps between two looks at what has come to its end: looking is waiting for the GPU."""
 PLACES = 1 << 20
@@ -34,47 +34,6 @@ NEAR = 1e-4
 
 log = logging.getLogger("wug")
 
-Choose = Callable[[Any], tuple[Any, Any]]
-"""Given the logits (rows, 1, words): the token of each row, and the nats to the second best."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What settles the choice of a token beside the logits."""
-
-    start: int
-    """The token with which an answer begins, itself no part of it."""
-    ends: Sequence[int]
-    banned: Sequence[int] = ()
-    """Tokens that are never written."""
-    forced: int | None = None
-    """The token that every answer has first."""
-
-    @classmethod
-    def of(cls, settings: Any, ends: Sequence[int]) -> Rules | None:
-        """The rules of a model's generation settings; None where they have others."""
-        start = settings.bos_token_id if settings.decoder_start_token_id is None else settings.decoder_start_token_id
-        # As generate() has it, an end mark may be suppressed but is no bad word.
-        bad = [words for words in settings.bad_words_ids or [] if words not in [[end] for end in ends]]
-        if start is None or settings.begin_suppress_tokens or any(len(words) != 1 for words in bad):
-            return None
-        banned = [word for words in bad for word in words] + list(settings.suppress_tokens or [])
-        return cls(start, ends, banned, settings.forced_bos_token_id)
-
-    def chooser(self, device: Any) -> Choose:
-        """The best token by the logits that is not banned."""
-        import torch
-
-        banned = torch.tensor(list(self.banned), dtype=torch.long, device=device)
-
-        def choose(logits: Any) -> tuple[Any, Any]:
-            scores = logits[:, -1].float().index_fill(1, banned, -torch.inf)
-            best, token = scores.max(-1)
-            second = scores.scatter(1, token[:, None], -torch.inf).amax(-1)
-            return token, best - second
-
-        return choose
-
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -85,45 +44,6 @@ class Shape:
     """Tokens of a source."""
     length: int
     """Tokens of an answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Answers as far as they are written, a row each."""
-
-    places: list[int]
-    """Which answer a row writes."""
-    mask: Any
-    """(rows, 1, 1, width): 0 where the source has a token, else the least number."""
-    tokens: Any
-    """(rows, written): what is written so far."""
-    bounds: Any
-    nearest: Any
-    """Nats between the best and the second token, where they came closest."""
-    kept: Sequence[tuple[Any, Any, Any, Any]]
-    """For each layer, keys and values of the answer, but for its last token, then of the source."""
-
-    @property
-    def width(self) -> int:
-        """Tokens for which there is room in a source."""
-        return int(self.mask.shape[-1])
-
-    @property
-    def size(self) -> int:
-        """Tokens whose keys and values it holds."""
-        return len(self.places) * max(self.width, int(self.tokens.shape[1]))
-
-    def rows(self, some: slice) -> State:
-        """Some of the answers."""
-        kept = [(k[some], v[some], sk[some], sv[some]) for k, v, sk, sv in self.kept]
-        columns = (self.mask[some], self.tokens[some], self.bounds[some], self.nearest[some])
-        return State(self.places[some], *columns, kept)
-
-    def narrowed(self) -> State:
-        """The same with no more room for sources than the longest of them needs."""
-        width = min(self.width, _width(int((self.mask == 0).sum(-1).max())))
-        kept = [(k, v, sk[:, :, :width], sv[:, :, :width]) for k, v, sk, sv in self.kept]
-        return replace(self, mask=self.mask[..., :width], kept=kept)
 
 
 class Recorded:
@@ -152,7 +72,7 @@ class Recorded:
             while waiting or going:
                 if waiting and sum(state.size for state in going) <= self.places:
                     # The longest first: shorter ones go with them as long as there is room.
-                    width = _width(len(sequences[waiting[-1]]))
+                    width = width_for(len(sequences[waiting[-1]]))
                     size = max(1, min(ROWS[-1], self.places // max(width, LENGTH)))
                     waiting, batch = waiting[:-size], waiting[-size:]
                     state = self._opened(batch, [sequences[n] for n in batch], [bounds[n] for n in batch], width)
@@ -188,7 +108,7 @@ class Recorded:
         chosen = [those.pop(0)]
         while those and (those[0].width == chosen[0].width or sum(len(state.places) for state in chosen) < ROWS[0]):
             chosen.append(those.pop(0))
-        state = _joined(chosen)
+        state = joined(chosen)
         room = self._rows(len(state.places), max(_length(shortest), state.width))
         if len(state.places) > room:
             those.append(state.rows(slice(room, None)))
@@ -275,9 +195,9 @@ class Recorded:
         low = 0
         while low < len(sequences):
             high = len(sequences)
-            while high > low + 1 and (high - low) * _width(len(sequences[high - 1])) ** 2 > ENCODED:
+            while high > low + 1 and (high - low) * width_for(len(sequences[high - 1])) ** 2 > ENCODED:
                 high = (low + high) // 2
-            wide = _width(len(sequences[high - 1]))
+            wide = width_for(len(sequences[high - 1]))
             ids = torch.full((high - low, wide), self._pad)
             present = torch.zeros_like(ids)
             for row, sequence in enumerate(sequences[low:high]):
@@ -427,33 +347,6 @@ class Stage:
             self._step()
 
 
-def _joined(states: Sequence[State]) -> State:
-    """Answers of which as much is written, together; the first has the widest sources."""
-    import torch
-    from torch.nn.functional import pad
-
-    if len(states) == 1:
-        return states[0]
-    width = states[0].width
-    least = torch.finfo(states[0].mask.dtype).min
-    more = [width - state.width for state in states]
-    kept = [
-        (
-            *(torch.cat([layer[which] for layer in layers]) for which in (0, 1)),
-            *(torch.cat([pad(x[which], (0, 0, 0, n)) for x, n in zip(layers, more, strict=True)]) for which in (2, 3)),
-        )
-        for layers in zip(*(state.kept for state in states), strict=True)
-    ]
-    return State(
-        [place for state in states for place in state.places],
-        torch.cat([pad(state.mask, (0, n), value=least) for state, n in zip(states, more, strict=True)]),
-        torch.cat([state.tokens for state in states]),
-        torch.cat([state.bounds for state in states]),
-        torch.cat([state.nearest for state in states]),
-        kept,
-    )
-
-
 def _filled(layer: Any, keys: Any, values: Any) -> Any:
     """A layer of a cache with its memory."""
     layer.keys, layer.values, layer.dtype, layer.device = keys, values, keys.dtype, keys.device
@@ -461,11 +354,6 @@ def _filled(layer: Any, keys: Any, values: Any) -> Any:
         layer.cumulative_length = layer.cumulative_length.to(keys.device)
     layer.is_initialized = True
     return layer
-
-
-def _width(size: int) -> int:
-    """The width for a source of so many tokens."""
-    return max(WIDTH, 1 << (size - 1).bit_length())
 
 
 def _length(written: int) -> int:

@@ -1,0 +1,81 @@
+"""Answers of an encoder–decoder as far as they are written, which can be parted and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+WIDTH = 16
+"""Tokens of the shortest sources; twice, four times … as many for longer ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Answers as far as they are written, a row each."""
+
+    places: list[int]
+    """Which answer a row writes."""
+    mask: Any
+    """(rows, 1, 1, width): 0 where the source has a token, else the least number."""
+    tokens: Any
+    """(rows, written): what is written so far."""
+    bounds: Any
+    nearest: Any
+    """Nats between the best and the second token, where they came closest."""
+    kept: Sequence[tuple[Any, Any, Any, Any]]
+    """For each layer, keys and values of the answer, but for its last token, then of the source."""
+
+    @property
+    def width(self) -> int:
+        """Tokens for which there is room in a source."""
+        return int(self.mask.shape[-1])
+
+    @property
+    def size(self) -> int:
+        """Tokens whose keys and values it holds."""
+        return len(self.places) * max(self.width, int(self.tokens.shape[1]))
+
+    def rows(self, some: slice) -> State:
+        """Some of the answers."""
+        kept = [(k[some], v[some], sk[some], sv[some]) for k, v, sk, sv in self.kept]
+        columns = (self.mask[some], self.tokens[some], self.bounds[some], self.nearest[some])
+        return State(self.places[some], *columns, kept)
+
+    def narrowed(self) -> State:
+        """The same with no more room for sources than the longest of them needs."""
+        width = min(self.width, width_for(int((self.mask == 0).sum(-1).max())))
+        kept = [(k, v, sk[:, :, :width], sv[:, :, :width]) for k, v, sk, sv in self.kept]
+        return replace(self, mask=self.mask[..., :width], kept=kept)
+
+
+def joined(states: Sequence[State]) -> State:
+    """Answers of which as much is written, together; the first has the widest sources."""
+    import torch
+    from torch.nn.functional import pad
+
+    if len(states) == 1:
+        return states[0]
+    width = states[0].width
+    least = torch.finfo(states[0].mask.dtype).min
+    more = [width - state.width for state in states]
+    kept = [
+        (
+            *(torch.cat([layer[which] for layer in layers]) for which in (0, 1)),
+            *(torch.cat([pad(x[which], (0, 0, 0, n)) for x, n in zip(layers, more, strict=True)]) for which in (2, 3)),
+        )
+        for layers in zip(*(state.kept for state in states), strict=True)
+    ]
+    return State(
+        [place for state in states for place in state.places],
+        torch.cat([pad(state.mask, (0, n), value=least) for state, n in zip(states, more, strict=True)]),
+        torch.cat([state.tokens for state in states]),
+        torch.cat([state.bounds for state in states]),
+        torch.cat([state.nearest for state in states]),
+        kept,
+    )
+
+
+def width_for(size: int) -> int:
+    """The width for a source of so many tokens."""
+    return max(WIDTH, 1 << (size - 1).bit_length())
