@@ -74,7 +74,7 @@ class Planner:
         recipe = self._recipe
         for row in only:
             if row not in recipe.rows:
-                raise InputError(f"the recipe {recipe.name} has no row {row!r}: {', '.join(recipe.rows)}")
+                raise InputError(f"the recipe {recipe.name} has no row {row!r}. There are: {'; '.join(recipe.rows)}")
         cells = []
         for test in recipe.tests:
             if only and test.row not in only:
