@@ -15,7 +15,7 @@ from wug.errors import StoreError
 from wug.rows import Filter
 from wug.runs.compare import compare
 from wug.runs.learning import learning_curves
-from wug.runs.schema import VERSION
+from wug.runs.schema import SPOKEN, VERSION
 from wug.runs.store import Store
 from wug.types import Check, Outcome, Signature
 
@@ -55,11 +55,24 @@ def first(path: Path) -> Path:
     return path
 
 
+def fourth(path: Path) -> Path:
+    """The same as version 4 wrote it: brought forward, without what version 5 added."""
+    Store(third(path)).close()
+    with sqlite3.connect(path) as db:
+        for table in ("progress", "sweeps"):
+            db.execute(f"DROP TABLE {table}")
+        db.execute("DROP INDEX runs_by_sweep")
+        for column in (*SPOKEN, "sweep"):
+            db.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+        db.execute("PRAGMA user_version=4")
+    return path
+
+
 def made(path: Path, make: Callable[[Path], Path]) -> Store:
     return Store(make(path / "wug.db"))
 
 
-@pytest.fixture(params=[first, second, third])
+@pytest.fixture(params=[first, second, third, fourth])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return made(tmp_path, request.param)
 

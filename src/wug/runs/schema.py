@@ -17,7 +17,14 @@ TABLES = """
 CREATE TABLE IF NOT EXISTS runs (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, status TEXT NOT NULL, model TEXT NOT NULL,
     command TEXT NOT NULL, started TEXT NOT NULL, finished TEXT, version TEXT NOT NULL, host TEXT, pid INTEGER,
-    kept INTEGER, seal BLOB, specification TEXT, revision TEXT);
+    kept INTEGER, seal BLOB, specification TEXT, revision TEXT, name TEXT, note TEXT, removed TEXT, origin TEXT,
+    message TEXT, sweep INTEGER REFERENCES sweeps ON DELETE SET NULL);
+CREATE TABLE IF NOT EXISTS sweeps (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, command TEXT NOT NULL,
+    started TEXT NOT NULL, plan TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS progress (
+    run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE, done INTEGER NOT NULL, questions INTEGER NOT NULL,
+    judged INTEGER NOT NULL, suites INTEGER NOT NULL, began REAL NOT NULL, cached INTEGER NOT NULL, told REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS results (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
     suite TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, signature TEXT NOT NULL, n INTEGER NOT NULL,
@@ -32,14 +39,25 @@ INDEXES = """
 DROP INDEX IF EXISTS outcomes_by_check;
 CREATE INDEX outcomes_by_check ON outcomes (result, measure, value, place, judged);
 CREATE INDEX IF NOT EXISTS outcomes_by_item ON outcomes (result, item);
-CREATE INDEX IF NOT EXISTS results_by_run ON results (run)
+CREATE INDEX IF NOT EXISTS results_by_run ON results (run);
+CREATE INDEX IF NOT EXISTS runs_by_sweep ON runs (sweep)
 """
 """The first serves pages of failing items, sorted pages and counts; the second all judgements of an item."""
-VERSION = 4
+VERSION = 5
 """2 added `results.summary` (what an overview shows of a result) and `outcomes_by_check`; 3 the seals; 4 signatures as
-fields, what the user called the model, and `outcomes_by_item`."""
+fields, what the user called the model, and `outcomes_by_item`; 5 what people say of a run (`name`, `note`, `removed`),
+where it came from, why it failed, how far it is, and sweeps."""
+SPOKEN = ("name", "note", "removed", "origin", "message")
+"""Columns of a run that no seal covers: they may change at any time, and no number depends on them."""
 ADDED = {
-    "runs": {"kept": "INTEGER", "seal": "BLOB", "specification": "TEXT", "revision": "TEXT"},
+    "runs": {
+        "kept": "INTEGER",
+        "seal": "BLOB",
+        "specification": "TEXT",
+        "revision": "TEXT",
+        "sweep": "INTEGER",
+        **dict.fromkeys(SPOKEN, "TEXT"),
+    },
     "results": {
         **dict.fromkeys(["checks", "summary"], "TEXT"),
         **dict.fromkeys(["chain", "seal", "summary_seal"], "BLOB"),
@@ -51,7 +69,9 @@ ADDED = {
 APPLICATION = 0x77756752
 """What SQLite keeps in the file's head to tell a store of ours (`wugR`) from another program's file."""
 COLUMNS = {
-    "runs": {*RUN, "status", "finished", "host", "pid", "seal"},
+    "runs": {*RUN, *SPOKEN, "sweep", "status", "finished", "host", "pid", "seal"},
+    "sweeps": {"id", "key", "name", "command", "started", "plan"},
+    "progress": {"run", "done", "questions", "judged", "suites", "began", "cached", "told"},
     "results": {"id", *RESULT, "outcomes", "chain", "seal", "summary_seal"},
     "outcomes": {"result", "place", "item", "measure", "value", "judged", "groups", "detail", "seal"},
 }
@@ -66,7 +86,8 @@ def require_columns(db: sqlite3.Connection) -> None:
 
 def prepare(db: sqlite3.Connection) -> None:
     """Make the tables, or bring those of an earlier version forward; call it within a transaction."""
-    if tuple(db.execute("PRAGMA user_version").fetchone()) == (VERSION,):  # another process was quicker
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version == VERSION:  # another process was quicker
         return
     before = {table: _columns(db, table) for table in COLUMNS}
     _execute(db, TABLES)
@@ -74,11 +95,12 @@ def prepare(db: sqlite3.Connection) -> None:
         for name in columns.keys() - _columns(db, table):
             db.execute(f"ALTER TABLE {table} ADD COLUMN {name} {columns[name]}")
     _execute(db, INDEXES)
-    for row in db.execute("SELECT * FROM results").fetchall():
-        _bring_result(db, {**row}, before["results"])
-    runs = db.execute("SELECT * FROM runs ORDER BY id").fetchall()
-    for row in runs:
-        _bring_run(db, {**row}, before["runs"], runs)
+    if version < 4:  # version 5 changed no column that a seal covers
+        for row in db.execute("SELECT * FROM results").fetchall():
+            _bring_result(db, {**row}, before["results"])
+        runs = db.execute("SELECT * FROM runs ORDER BY id").fetchall()
+        for row in runs:
+            _bring_run(db, {**row}, before["runs"], runs)
     db.execute(f"PRAGMA application_id={APPLICATION}")
     db.execute(f"PRAGMA user_version={VERSION}")
 

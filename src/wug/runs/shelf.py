@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, get_args
 
 from wug.errors import StoreError
 from wug.rows import Placed, Rows
-from wug.runs.schema import VERSION, require_columns
+from wug.runs.schema import SPOKEN, VERSION, require_columns
 from wug.runs.seals import damaged, damaged_run, require_sound, run_seal, sound_outcomes, summary_seal
 from wug.runs.sqlite import FAULTS, Connection, why
 from wug.runs.stored_rows import StoredOutcomes, StoredRows, mentions_text, read_row
@@ -46,6 +46,17 @@ class Run:
     specification: str | None = None
     """The model as the user named it, `kind:name@revision`; None where that is not known."""
     revision: str | None = None
+    name: str | None = None
+    """What a user called the run."""
+    note: str | None = None
+    removed: str | None = None
+    """When a user removed the run; it stays in the store, so that this can be undone."""
+    origin: str | None = None
+    """`editor` for a scoring from the suite editor; None for a run of a command."""
+    message: str | None = None
+    """Why it failed, as the run itself said it."""
+    sweep: int | None = None
+    """The sweep that it is part of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +361,8 @@ def _run_of(row: Any) -> Run:
         suites=row["suites"],
         specification=row["specification"],
         revision=row["revision"],
+        sweep=row["sweep"],
+        **{name: None if row[name] is None else str(row[name]) for name in SPOKEN},
         **texts,
     )
 

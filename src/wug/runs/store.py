@@ -78,7 +78,7 @@ class Store:
 
     @contextmanager
     def writing(
-        self, key: str, model: str, command: str, **named: str | None
+        self, key: str, model: str, command: str, **named: Any
     ) -> Iterator[tuple[int, Callable[[Result, Waiting], Result]]]:
         """The number of the run to write to, and what adds a result to it; it says by itself how the run ended."""
         number = self.begin(key, model, command, **named)
@@ -93,12 +93,23 @@ class Store:
             yield number, add
         except BaseException as error:
             with suppress(StoreError):  # what went wrong first is what the user should hear of
-                self.finish(number, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+                if isinstance(error, KeyboardInterrupt):
+                    self.finish(number, "interrupted")
+                else:
+                    self.finish(number, "failed", str(error) or type(error).__name__)
             raise
         self.finish(number, "failed" if failed else "complete")
 
     def begin(
-        self, key: str, model: str, command: str, *, specification: str | None = None, revision: str | None = None
+        self,
+        key: str,
+        model: str,
+        command: str,
+        *,
+        specification: str | None = None,
+        revision: str | None = None,
+        origin: str | None = None,
+        sweep: int | None = None,
     ) -> int:
         """The number of the run to write to: a new one, or one of the same key that was broken off."""
         row: dict[str, Any] = {
@@ -110,6 +121,9 @@ class Store:
             "kept": None,
             "specification": specification,
             "revision": revision,
+            "origin": origin,
+            "sweep": sweep,
+            "message": None,
         }
         with self._transaction():
             for run, host, pid in self._db.execute(
@@ -161,13 +175,13 @@ class Store:
             )
         return replace(result, outcomes=StoredOutcomes(self.shelf, number, chain.length))
 
-    def finish(self, run: int, status: Status) -> None:
-        """Say how a run ended, and how many results it has."""
+    def finish(self, run: int, status: Status, message: str | None = None) -> None:
+        """Say how a run ended, why if it failed, and how many results it has."""
         with self._transaction():
             self._db.execute(
-                "UPDATE runs SET status = ?, finished = ?, kept = (SELECT count(*) FROM results WHERE run = runs.id)"
-                " WHERE id = ?",
-                (status, _now(), run),
+                "UPDATE runs SET status = ?, finished = ?, message = ?,"
+                " kept = (SELECT count(*) FROM results WHERE run = runs.id) WHERE id = ?",
+                (status, _now(), None if message is None else storable(message), run),
             )
             self._seal_run(run)
 
