@@ -55,7 +55,7 @@ endif
 .venv-bench/installed: pyproject.toml constraints.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet $(PIP) --upgrade pip
-	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf,cogs,ctranslate,web]' -r benchmarks/requirements.txt
+	.venv-bench/bin/python -m pip install --quiet $(PIP) --editable '.[hf,ctranslate,web]' -r benchmarks/requirements.txt
 	@touch $@
 
 clean:

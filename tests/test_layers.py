@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("numerals", "brief", "scores"),
+    *("numerals", "brief", "scores", "distributions"),
 }
 ALLOWED = {
     "types": {"brief"},
@@ -22,8 +22,9 @@ ALLOWED = {
     "registry": {"errors"},
     "options": {"errors", "files"},
     "rows": {"errors", "types"},
-    "stats": {"types"},
-    "stats_paired": {"stats"},
+    "distributions": set(),
+    "stats": {"distributions", "types"},
+    "stats_paired": {"distributions", "stats"},
     "alignment": {"errors", "types"},
     "tables": {"errors", "files"},
     "scores": {"types"},

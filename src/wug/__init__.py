@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from wug.tables import Table as Table
     from wug.texts.surprisals import Context, Unit, Words
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["compare", "open_model", "open_store", "open_suites", "read_suite", "report", "run", "surprisal"]
 """The functions; the types beside them are in `dir(wug)` too, and would make `help(wug)` a book."""

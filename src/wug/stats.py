@@ -10,12 +10,12 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from statistics import NormalDist, fmean, pstdev, stdev
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from wug.distributions import beta_quantile, t_quantile
 from wug.types import Estimate, Outcome
 
 if TYPE_CHECKING:
@@ -61,11 +61,9 @@ def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval:
 
 def clopper_pearson(successes: float, n: float, confidence: float = 0.95) -> Interval:
     """The exact (Clopper–Pearson) interval of a share; of effective numbers, Korn and Graubard's (1998)."""
-    from scipy.special import betaincinv
-
     tail = (1 - confidence) / 2
-    low = 0.0 if successes <= 0 else float(betaincinv(successes, n - successes + 1, tail))
-    return Interval(low, 1.0 if successes >= n else float(betaincinv(successes + 1, n - successes, 1 - tail)))
+    low = 0.0 if successes <= 0 else beta_quantile(successes, n - successes + 1, tail)
+    return Interval(low, 1.0 if successes >= n else beta_quantile(successes + 1, n - successes, 1 - tail))
 
 
 INTERVALS: Mapping[Method, Callable[[float, float], Interval]] = {"wilson": wilson, "clopper-pearson": clopper_pearson}
@@ -91,9 +89,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     """The t interval of a mean; None for fewer than two values."""
     if len(values) < 2:
         return None
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(len(values) - 1, 0.5 + confidence / 2)) * stdev(values) / math.sqrt(len(values))
+    half = t_quantile(len(values) - 1, 0.5 + confidence / 2) * stdev(values) / math.sqrt(len(values))
     mean = fmean(values)
     return Interval(mean - half, mean + half)
 
@@ -122,7 +118,7 @@ def ratio_interval(tops: Floats, bottoms: Floats) -> Made:
     mean = float(tops.sum()) / total
     left = (tops - mean * bottoms) * (n / total)
     deviation = math.sqrt(float(np.square(left).sum()) / (n - 1))
-    quantile, error = t_quantile(n - 1), deviation / math.sqrt(n)
+    quantile, error = t_quantile(n - 1, 0.975), deviation / math.sqrt(n)
     if not at_bound:
         return Made(Interval(mean - quantile * error, mean + quantile * error), "t")
     skewness = float((left**3).mean()) / deviation**3
@@ -292,24 +288,6 @@ def over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -
         method = f"{name} of shares" if shares else name
         means.append(Estimate(check, group, mean, len(values), mean - spread, mean + spread, method))
     return means
-
-
-@lru_cache(maxsize=256)
-def t_quantile(freedom: int) -> float:
-    """The 97.5 % point of Student's t distribution."""
-    if freedom < 30:
-        from scipy.special import stdtrit
-
-        return float(stdtrit(freedom, 0.975))
-    # Abramowitz and Stegun 26.7.5, exact to six digits here; importing scipy takes longer than scoring dev.
-    z = NormalDist().inv_cdf(0.975)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + math.fsum(term / math.pow(freedom, power) for power, term in enumerate(terms, 1))
 
 
 def _unskewed(x: float, skewness: float, n: int) -> float:

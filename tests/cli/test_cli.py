@@ -86,7 +86,7 @@ def test_a_run_prints_what_each_prediction_means_and_its_signature(wug: Wug, mod
     shown = wug("run", "wug_agreement_pp", "--model", model)
     assert "24 items" in shown
     assert "region 4 (verb) is less surprising in sing_match than in sing_mismatch" in shown
-    assert "wug:0.1.0|suite:wug_agreement_pp@" in shown
+    assert "wug:0.2.0|suite:wug_agreement_pp@" in shown
     assert "run 1 saved" in wug.err
 
 
@@ -108,7 +108,7 @@ def test_tsv_is_the_table_of_syntaxgym(wug: Wug, model: str) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "md", "latex"])
 def test_other_formats_carry_the_signature(wug: Wug, model: str, form: str) -> None:
-    assert "wug:0.1.0|suite:wug_reflexive@" in wug("run", "wug_reflexive", "--model", model, "--format", form)
+    assert "wug:0.2.0|suite:wug_reflexive@" in wug("run", "wug_reflexive", "--model", model, "--format", form)
     assert wug.code == 0
 
 

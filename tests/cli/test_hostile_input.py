@@ -127,17 +127,19 @@ def test_a_folder_named_like_a_built_in_suite_hides_nothing_from_the_list(
 
 
 def test_a_package_that_judging_needs_is_asked_for_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wug.families.cogs.logical_form.measures import edit_distance
+    from wug.errors import MissingExtra
+    from wug.families import cogs
     from wug.runs import opening
 
     def loaded(*args: object) -> None:
         raise AssertionError("the model was opened")
 
+    def require_packages() -> None:
+        raise MissingExtra("judging", "judges")
+
     monkeypatch.setattr(opening, "open_model", loaded)
-    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
-    monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
-    edit_distance.cache_clear()
-    refused(wug("run", "wug_cogs_test", "--model", "wug-cogs"), "wug[cogs]")
+    monkeypatch.setattr(cogs, "require_packages", require_packages, raising=False)
+    refused(wug("run", "wug_cogs_test", "--model", "wug-cogs"), "wug[judges]")
 
 
 @pytest.mark.parametrize(

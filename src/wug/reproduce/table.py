@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from wug.distributions import t_quantile
 from wug.files import read_text
 from wug.reproduce.plan import Cell, Plan
 from wug.reproduce.recipe import Published
 from wug.show.markup import latex_table, markdown_table
-from wug.stats import t_quantile
 from wug.types import Estimate
 
 HEAD = ("test", "model", "published", "here", "95 % interval", "difference", "n", "seeds")
@@ -81,7 +81,7 @@ def _row(row: str, network: str, published: Published | None, found: Mapping[int
     sd = stdev(values) if len(values) > 1 else None
     low, high, method = None, None, ""
     if value is not None and sd is not None:
-        half = t_quantile(len(values) - 1) * sd / len(values) ** 0.5
+        half = t_quantile(len(values) - 1, 0.975) * sd / len(values) ** 0.5
         low, high, method = value - half, value + half, "t over seeds"
     elif values:
         only = next(iter(found.values())).estimate

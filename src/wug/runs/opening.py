@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from wug import data, registry
-from wug.errors import InputError, ModelError, NotFetched, UnknownName, suggestion
+from wug.errors import InputError, MissingExtra, ModelError, NotFetched, UnknownName, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
 from wug.models import Identity, ModelSpec, parse
 from wug.options import names, refuse_unknown
@@ -87,13 +88,24 @@ def builtin_suites() -> dict[str, Path]:
 
 
 def builtin_models() -> dict[str, Path]:
-    """The folders of built-in models by name."""
-    return {path.parent.name: path.parent for path in sorted((assets() / "models").glob("*/config.json"))}
+    """The folders of built-in models by name; none where wug was installed without them."""
+    return {path.parent.name: path.parent for path in sorted(_models_folder().glob("*/config.json"))}
+
+
+def _models_folder() -> Path:
+    """Where the built-in models are: in the tree of wug, or in the package wug-models."""
+    package = find_spec("wug_models")
+    in_tree = assets() / "models"
+    if in_tree.is_dir() or package is None or package.origin is None:
+        return in_tree
+    return Path(package.origin).parent / "models"
 
 
 def builtin_model_for(suite: Suite) -> str:
     """The built-in model that fits a suite, or an error where the suite is of a family that has none."""
     name = BUILTIN_MODELS.get(suite.kind)
+    if name is not None and not builtin_models():
+        raise MissingExtra(f"{name}, the built-in model that fits {suite.name},", "models")
     if name not in builtin_models():
         raise InputError(f"no built-in model fits the suite {suite.name}: name one with --model, such as causal:gpt2")
     return name
@@ -223,6 +235,8 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
         refuse_ambiguous(name, [Meaning("the built-in model", str(builtin[name]))])
         text = f"{builtin[name]}{mark}{given}"
     elif name.startswith("wug-") and not existing(name):
+        if not builtin:
+            raise MissingExtra(f"{name}, a built-in model,", "models")
         raise UnknownName("built-in model", name, builtin)
     path = existing(text.partition("?")[0])
     if path and (path / "config.json").is_file():

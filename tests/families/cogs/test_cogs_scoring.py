@@ -19,7 +19,6 @@ from wug.families.cogs.bleu import Lines, Words, bleu
 from wug.families.cogs.logical_form import errors, tokens
 from wug.families.cogs.scoring import Judged, per_line, write_per_line
 from wug.families.cogs.suite import CogsSuite
-from wug.stats import t_quantile
 from wug.types import Estimate, Notice, Outcome
 
 GOLD = (
@@ -280,13 +279,6 @@ def test_empty_predictions_are_counted_and_shown(tmp_path: Path, scored: Judged)
 
 def test_the_signature_says_dialect_and_edition(scored: Judged) -> None:
     assert CogsSuite(scored.gold, scored.settings).options == {"dialect": "cogs", "edition": "unpublished"}
-
-
-@pytest.mark.parametrize("freedom", [1, 5, 29, 30, 31, 50, 999, 20_999])
-def test_quantiles_are_those_of_students_distribution(freedom: int) -> None:
-    from scipy.special import stdtrit
-
-    assert t_quantile(freedom) == pytest.approx(float(stdtrit(freedom, 0.975)), abs=1e-6)
 
 
 def test_a_system_with_few_lines_wrong_has_no_interval_of_its_distances_and_says_why(tmp_path: Path) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
-from typing import Any
-
 import pytest
 
-from wug.errors import FormulaError, MissingExtra
+from wug.errors import FormulaError
 from wug.families.cogs.logical_form import COUNTS, FEATURES, judge
-from wug.families.cogs.logical_form import measures as _logical_form_measures
 from wug.families.cogs.logical_form.measures import Judgement
 
 GOLD = "* boy ( x _ 1 ) ; see . agent ( x _ 2 , x _ 1 ) AND see . theme ( x _ 2 , Emma )"
@@ -101,17 +97,3 @@ def test_an_unbound_index_is_well_formed_but_not_strictly() -> None:
 def test_a_gold_form_that_cannot_be_read_is_an_error_with_its_place() -> None:
     with pytest.raises(FormulaError, match=r"expected '[(]' after 'boy', found the end"):
         judge("boy", "boy", "cogs")
-
-
-def test_without_the_package_for_distances_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = builtins.__import__
-
-    def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith("rapidfuzz"):
-            raise ImportError(name)
-        return whole(name, *rest, **more)
-
-    _logical_form_measures.edit_distance.cache_clear()
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"wug\[cogs\]"):
-        judge(GOLD, "boy", "cogs")

@@ -43,13 +43,6 @@ def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
     return [CogsSuite(read_gold(files[name], dialect), chosen) for name in wanted]
 
 
-def require_packages() -> None:
-    """An error where a package that judging needs is not installed."""
-    from wug.families.cogs.logical_form.measures import edit_distance
-
-    edit_distance()
-
-
 def check(path: Path) -> list[Problem]:
     """Every fault and oddity of a gold file, or of all files of a folder."""
     files = list(_files(path).values()) if path.is_dir() else [path]

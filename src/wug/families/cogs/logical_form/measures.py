@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from wug.errors import MissingExtra
 from wug.families.cogs.logical_form.checks import is_well_formed, makes_sense
+from wug.families.cogs.logical_form.distance import edit_distance
 from wug.families.cogs.logical_form.match import equivalent, order_invariant
 from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unreadable, parse, read, tokens
 
@@ -59,7 +58,7 @@ def judge_tokens(gold: list[str], prediction: list[str], dialect: Dialect, *, sa
     longest = max(len(gold), len(prediction))
     if gold == prediction:
         return _exact(gold_form, longest, same)
-    distance = edit_distance()(gold, prediction)
+    distance = edit_distance(gold, prediction)
     gold_bags = bags(gold_form)
     try:
         form = read(prediction, dialect)
@@ -79,16 +78,6 @@ def judge_tokens(gold: list[str], prediction: list[str], dialect: Dialect, *, sa
         longest,
         _compared(gold_bags, bags(form)),
     )
-
-
-@lru_cache(maxsize=1)
-def edit_distance() -> Callable[[Sequence[str], Sequence[str]], int]:
-    """The Levenshtein distance of two token lists with unit costs, as a function."""
-    try:
-        from rapidfuzz.distance import Levenshtein
-    except ImportError:
-        raise MissingExtra("the token edit distance", "cogs") from None
-    return Levenshtein.distance
 
 
 def bags(form: LogicalForm) -> tuple[Bag, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from wug.families.cogs.logical_form.measures import edit_distance
+from wug.families.cogs.logical_form.distance import edit_distance
 from wug.families.cogs.logical_form.parse import LogicalForm, Term, Unreadable, read
 
 REFERENCE_FEATURES = ("terms", "predicates", "arguments")
@@ -36,7 +36,7 @@ def judge_as_reference(gold: str, prediction: str) -> ReferenceJudgement:
     else:
         for first, second in zip(_items(ours), _items(theirs), strict=True):
             counts += (len(first & second), len(second), len(first))
-    distance = edit_distance()(gold.split(), prediction.split())
+    distance = edit_distance(gold.split(), prediction.split())
     alike = ours is not None and theirs is not None and _same_sets(ours, theirs)
     return ReferenceJudgement(gold == prediction, theirs is not None, alike, distance, tuple(counts))
 
