@@ -2,6 +2,9 @@
 # make test     set up, check the code, run all tests
 # make install  the environment in .venv, with all that the demo and the tests need
 # make check    ruff, mypy, the layers
+# make coverage run the tests with coverage; fails below 95 % over all, or below 90 % in a package
+# make release  build both wheels, check them, try them in a bare environment; see RELEASING.md
+# make lock     write lock.txt, the versions that development is done with
 # make fuzz     hostile and damaged input, kills, a hostile server: a few minutes; SEED=n for other inputs (docs/fuzzing.md)
 # make bench    speed and memory beside lm-eval, minicons, CTranslate2 and generate (installs them in .venv-bench); pages;
 #               coverage of intervals; with DEVICE=cuda the table of the GPU
@@ -11,7 +14,7 @@ BIN := .venv/bin
 PIP := -c constraints.txt
 SEED ?= $(shell date +%Y%m%d)
 
-.PHONY: demo test install check fuzz bench clean
+.PHONY: demo test install check coverage release lock fuzz bench clean
 
 demo: install
 	$(BIN)/wug demo --output demo
@@ -29,10 +32,24 @@ install: .venv/installed
 	@touch $@
 
 check: install
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks packages hatch_build.py
+	$(BIN)/ruff format --check src tests benchmarks packages hatch_build.py
 	$(BIN)/mypy
 	$(BIN)/pytest tests/test_layers.py
+
+coverage: install
+	$(BIN)/pytest -n 2 --cov --cov-report= --cov-report=json:.coverage.json
+	$(BIN)/python tests/coverage_by_package.py .coverage.json
+
+release: install
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist packages/wug-models
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/try_wheels.py dist
+
+lock: install
+	$(BIN)/python -m pip freeze --exclude-editable > lock.txt
 
 fuzz: install
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED)
@@ -59,4 +76,4 @@ endif
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-bench demo dist site .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
