@@ -9,6 +9,7 @@ import pytest
 
 from wug.errors import InputError, UnknownName
 from wug.families import cogs
+from wug.families.cogs.read import read_gold
 from wug.files import head
 from wug.types import Problem, Suite
 
@@ -25,7 +26,7 @@ def write(path: Path, *lines: str, end: str = "\n") -> Path:
 
 
 def test_a_file_has_sentences_forms_and_types(tmp_path: Path) -> None:
-    gold = cogs.read_gold(write(tmp_path / "dev.tsv", *LINES))
+    gold = read_gold(write(tmp_path / "dev.tsv", *LINES))
     assert gold.sentences == ("Emma napped .", "A cat napped .", "shark")
     assert gold.forms[2] == "LAMBDA a . shark ( a )"
     assert gold.types == ("in_distribution", "prim_to_subj_common", "primitive")
@@ -33,17 +34,17 @@ def test_a_file_has_sentences_forms_and_types(tmp_path: Path) -> None:
 
 
 def test_line_ends_and_compression_change_nothing(tmp_path: Path) -> None:
-    plain = cogs.read_gold(write(tmp_path / "a.tsv", *LINES))
-    windows = cogs.read_gold(write(tmp_path / "b.tsv", *LINES, end="\r\n"))
+    plain = read_gold(write(tmp_path / "a.tsv", *LINES))
+    windows = read_gold(write(tmp_path / "b.tsv", *LINES, end="\r\n"))
     zipped = tmp_path / "c.tsv.gz"
     zipped.write_bytes(gzip.compress((tmp_path / "a.tsv").read_bytes()))
-    assert plain.checksum == windows.checksum == cogs.read_gold(zipped).checksum
-    assert cogs.read_gold(zipped).name == "c"
+    assert plain.checksum == windows.checksum == read_gold(zipped).checksum
+    assert read_gold(zipped).name == "c"
 
 
 def test_a_quote_is_a_character_like_any_other(tmp_path: Path) -> None:
     quoted = ('" Emma napped .\tnap . agent ( x _ 1 , Emma )\tin_distribution', *LINES)
-    assert len(cogs.read_gold(write(tmp_path / "dev.tsv", *quoted))) == 4
+    assert len(read_gold(write(tmp_path / "dev.tsv", *quoted))) == 4
 
 
 @pytest.mark.parametrize(
@@ -61,33 +62,33 @@ def test_a_line_that_is_no_gold_line_is_an_error_with_its_number(
     tmp_path: Path, lines: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        cogs.read_gold(write(tmp_path / "dev.tsv", *lines))
+        read_gold(write(tmp_path / "dev.tsv", *lines))
     assert message in str(caught.value)
     assert "dev.tsv" in str(caught.value)
 
 
 def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"dev\.tsv: the file is empty"):
-        cogs.read_gold(write(tmp_path / "dev.tsv"))
+        read_gold(write(tmp_path / "dev.tsv"))
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00", b"a\x00b\tc\td\n"])
 def test_a_binary_file_is_an_error(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "dev.tsv").write_bytes(data)
     with pytest.raises(InputError, match=r"not UTF-8 text|NUL byte"):
-        cogs.read_gold(tmp_path / "dev.tsv")
+        read_gold(tmp_path / "dev.tsv")
 
 
 def test_a_gold_form_that_makes_no_sense_is_noticed(tmp_path: Path) -> None:
-    gold = cogs.read_gold(write(tmp_path / "dev.tsv", *LINES, "odd\tnap . agent ( x _ 1 , x _ 2 )\tprimitive"))
+    gold = read_gold(write(tmp_path / "dev.tsv", *LINES, "odd\tnap . agent ( x _ 1 , x _ 2 )\tprimitive"))
     assert gold.notices == ("1 gold forms do not make sense, the first on line 4: see `wug check`",)
 
 
 def test_the_dialect_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path / "dev.tsv", *LINES)
-    assert cogs.read_gold(path, "slog").dialect == "slog"
+    assert read_gold(path, "slog").dialect == "slog"
     with pytest.raises(UnknownName, match="Did you mean 'slog'"):
-        cogs.read_gold(path, "slogs")
+        read_gold(path, "slogs")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from wug.errors import InputError
 from wug.families import cogs
 from wug.families.cogs.predictions import Predictions as Predictions_of_cogs
-from wug.families.cogs.read import Gold
+from wug.families.cogs.predictions import read_predictions
+from wug.families.cogs.read import Gold, read_gold
 from wug.files import head
 
 EMMA, CAT, DOG = "nap . agent ( x _ 1 , Emma )", "cat ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )", "dog ( x _ 1 )"
@@ -28,13 +29,13 @@ ANSWERS = ("Emma", "cat (", "")
 def gold(tmp_path: Path) -> Gold:
     lines = [f"{sentence}\t{form}\ttype_{n}\n" for n, (sentence, form) in enumerate(zip(SENTENCES, FORMS, strict=True))]
     (tmp_path / "gold.tsv").write_text("".join(lines))
-    return cogs.read_gold(tmp_path / "gold.tsv")
+    return read_gold(tmp_path / "gold.tsv")
 
 
 def read(gold: Gold, text: str | bytes, name: str = "system.tsv") -> Predictions_of_cogs:
     path = Path(gold.file).parent / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return cogs.read_predictions(path, gold)
+    return read_predictions(path, gold)
 
 
 def refused(gold: Gold, text: str | bytes) -> str:
@@ -147,8 +148,8 @@ def test_a_file_that_starts_with_a_quote_is_refused(gold: Gold) -> None:
 def test_a_quote_in_a_sentence_swallows_no_lines(tmp_path: Path) -> None:
     lines = ['" Emma napped .\tEmma\tt', "A cat napped .\tEmma\tt", "A dog .\tEmma\tt"]
     (tmp_path / "gold.tsv").write_text("\n".join(lines))
-    gold = cogs.read_gold(tmp_path / "gold.tsv")
-    assert cogs.read_predictions(tmp_path / "gold.tsv", gold).forms == ("Emma",) * 3
+    gold = read_gold(tmp_path / "gold.tsv")
+    assert read_predictions(tmp_path / "gold.tsv", gold).forms == ("Emma",) * 3
 
 
 def test_an_empty_file_is_refused(gold: Gold) -> None:
@@ -195,15 +196,15 @@ def test_no_file_is_too_odd_to_be_read_or_refused(data: bytes) -> None:
         assert cogs.recognises(path, head(path)) in (True, False)
         cogs.check(path)
         with suppress(InputError):
-            assert len(cogs.read_predictions(path, gold).forms) == 3
+            assert len(read_predictions(path, gold).forms) == 3
         with suppress(InputError):
-            assert len(cogs.read_gold(path)) > 0
+            assert len(read_gold(path)) > 0
 
 
 def test_where_the_gold_file_repeats_sentences_the_order_counts(tmp_path: Path) -> None:
     rows = [("Same .", EMMA, "t"), ("Same .", DOG, "t"), ("Other .", CAT, "t")]
     (tmp_path / "gold.tsv").write_text(table(*rows))
-    gold = cogs.read_gold(tmp_path / "gold.tsv")
+    gold = read_gold(tmp_path / "gold.tsv")
     assert read(gold, table(*rows)).forms == (EMMA, DOG, CAT)
     assert "line 2: 'Other .', where" in refused(gold, table(rows[0], rows[2], rows[1]))
     assert "2 predictions for the 3 lines" in refused(gold, table(*rows[:2]))

@@ -14,6 +14,7 @@ import pytest
 from reference import reference
 from wug.families import cogs
 from wug.families.cogs.logical_form import canonical, equivalent, parse, violations
+from wug.families.cogs.read import read_gold
 from wug.families.cogs.types import GENERALISATIONS
 from wug.types import Estimate
 
@@ -69,7 +70,7 @@ def check_of(column: str) -> str:
 @pytest.mark.parametrize("name", FILES)
 def test_every_published_form_is_well_formed_and_makes_sense(name: str) -> None:
     edition, dialect, count = FILES[name]
-    gold = cogs.read_gold(published(name))
+    gold = read_gold(published(name))
     assert (gold.edition, gold.dialect, len(gold)) == (edition, dialect, count)
     for form in gold.forms:
         parsed = parse(form, gold.dialect)
@@ -111,7 +112,7 @@ def test_the_motivating_example_gives_what_is_said_of_each_prediction() -> None:
 
 
 def test_the_two_editions_of_gen_differ_in_51_lines_of_one_type() -> None:
-    new, old = cogs.read_gold(published("gen.tsv.gz")), cogs.read_gold(published("gen_2020_unfixed.tsv.gz"))
+    new, old = read_gold(published("gen.tsv.gz")), read_gold(published("gen_2020_unfixed.tsv.gz"))
     differing = [new.types[line] for line in range(len(new)) if new.forms[line] != old.forms[line]]
     assert differing == ["obj_pp_to_subj_pp"] * 51
     assert new.notices == ()
@@ -133,7 +134,7 @@ def test_types_have_the_sections_of_the_paper() -> None:
 
 
 def test_renamed_and_shuffled_recursion_is_recognised_every_time() -> None:
-    gold = cogs.read_gold(published("gen.tsv.gz"))
+    gold = read_gold(published("gen.tsv.gz"))
     lines = [line for line, name in enumerate(gold.types) if name == "cp_recursion"]
     chance = random.Random(1)
     for line in chance.sample(lines, 300):

@@ -10,6 +10,8 @@ import pytest
 
 from wug.errors import ModelError
 from wug.families import cogs
+from wug.families.cogs.settings import OPTIONS
+from wug.families.cogs.suite import CogsSuite
 from wug.families.cogs.types import GENERALISATIONS
 from wug.types import Estimate, Outcome
 
@@ -33,18 +35,18 @@ class Parrot:
 
 
 @pytest.fixture
-def suite(tmp_path: Path) -> cogs.CogsSuite:
+def suite(tmp_path: Path) -> CogsSuite:
     (tmp_path / "gen.tsv").write_text("\n".join(LINES))
     (found,) = cogs.read(tmp_path / "gen.tsv", {"bleu": "no"})
     return found
 
 
-def test_a_suite_asks_for_every_sentence(suite: cogs.CogsSuite) -> None:
+def test_a_suite_asks_for_every_sentence(suite: CogsSuite) -> None:
     assert list(suite.requests()) == ["Emma napped .", "A cat napped ."]
     assert (suite.name, suite.kind, suite.needs, len(suite)) == ("cogs-gen", "cogs", "generator", 2)
 
 
-def test_a_model_is_judged_by_its_answers(suite: cogs.CogsSuite) -> None:
+def test_a_model_is_judged_by_its_answers(suite: CogsSuite) -> None:
     answers = {
         "Emma napped .": "nap . agent ( x _ 1 , Emma )",
         "A cat napped .": "cat ( x _ 4 ) AND nap . agent ( x _ 2 , x _ 4 )\n",
@@ -60,24 +62,24 @@ def test_a_model_is_judged_by_its_answers(suite: cogs.CogsSuite) -> None:
     assert {row.check for row in rows if isinstance(row, Estimate)} <= {check.name for check in suite.checks}
 
 
-def test_an_answer_too_few_is_an_error(suite: cogs.CogsSuite) -> None:
+def test_an_answer_too_few_is_an_error(suite: CogsSuite) -> None:
     with pytest.raises(ModelError, match="parrot gave 1 answers to 2 sentences"):
         list(suite.run(Parrot({"Emma napped .": "Emma"})))
 
 
-def test_a_suite_can_be_cut_short_and_says_so(suite: cogs.CogsSuite) -> None:
+def test_a_suite_can_be_cut_short_and_says_so(suite: CogsSuite) -> None:
     short = suite.sample(1)
     assert (len(short), short.options["limit"]) == (1, "1")
     assert suite.sample(5) == suite
 
 
-def test_the_signature_names_what_a_number_depends_on(suite: cogs.CogsSuite, tmp_path: Path) -> None:
+def test_the_signature_names_what_a_number_depends_on(suite: CogsSuite, tmp_path: Path) -> None:
     assert suite.options == {"dialect": "cogs", "edition": "unpublished"}
     (other,) = cogs.read(tmp_path / "gen.tsv", {"reference_compat": "yes"})
     assert other.options["reference_compat"] == "yes"
 
 
-def test_pages_learn_the_types_as_the_paper_groups_them(suite: cogs.CogsSuite) -> None:
+def test_pages_learn_the_types_as_the_paper_groups_them(suite: CogsSuite) -> None:
     assert [(entry["type"], entry["section"], entry["kind"]) for entry in suite.meta["types"]] == [
         ("prim_to_subj_proper", "3.1.6", "lexical"),
         ("cp_recursion", "3.3.1", "structural"),
@@ -91,7 +93,7 @@ def test_there_are_21_types_of_which_three_are_structural() -> None:
 
 
 def test_every_option_is_explained() -> None:
-    assert all(option.help for option in cogs.OPTIONS)
+    assert all(option.help for option in OPTIONS)
 
 
 def test_a_sample_is_spread_over_the_types_and_keeps_its_line_numbers(tmp_path: Path) -> None:
