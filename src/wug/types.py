@@ -428,7 +428,7 @@ class Suite(Protocol):
         """Items."""
 
     def sample(self, items: int) -> Suite:
-        """The same suite with only so many of its items, spread evenly over it; its options say so."""
+        """The same suite with only so many of its items, every group with its share; its options say so."""
 
     def requests(self) -> Sequence[Request] | Sequence[str | Source]:
         """What can be asked up front (sources, for a generator); lets a run ask many suites' at once."""

@@ -240,13 +240,21 @@ def conclude(
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
         n=collected.items or len(suite),
-        estimates=(*collected.estimates(method), *(stats.remade(estimate, method) for estimate in given)),
+        estimates=(*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given)),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         descriptions={check.name: check.meaning for check in checks} or dict(getattr(suite, "descriptions", {})),
         meta=dict(suite.meta),
         checks=checks,
     )
+
+
+def _ordered(found: Sequence[Estimate], given: Sequence[Estimate]) -> list[Estimate]:
+    """The estimates check by check, groups in the order in which the suite itself gives those of its other checks."""
+    checks = list(dict.fromkeys(one.check for one in found))
+    groups = list(dict.fromkeys(["all", *(one.group for one in given)]))
+    rank = {group: place for place, group in enumerate(groups)}
+    return sorted(found, key=lambda one: (checks.index(one.check), rank.get(one.group, len(rank))))
 
 
 _VERB = {"scorer": "score", "generator": "generate"}

@@ -69,7 +69,7 @@ def test_an_answer_too_few_is_an_error(suite: CogsSuite) -> None:
 
 def test_a_suite_can_be_cut_short_and_says_so(suite: CogsSuite) -> None:
     short = suite.sample(1)
-    assert (len(short), short.options["limit"]) == (1, "1")
+    assert (len(short), short.options["limit"]) == (1, "1 by group")
     assert suite.sample(5) == suite
 
 

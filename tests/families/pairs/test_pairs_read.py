@@ -102,7 +102,20 @@ def test_a_blimp_file_has_paradigm_field_and_term_and_one_spelling_of_each_field
     }
     (pair,) = read(written(tmp_path, "p.jsonl", json.dumps(row) + "\n"))
     assert pair.item == "p/17"
-    assert pair.groups == {"field": "syntax_semantics", "term": "t", "paradigm": "p"}
+    assert pair.groups == {"field": "syntax_semantics", "term": "t", "paradigm": "p", "phenomenon": "t"}
+
+
+def test_blimp_has_the_twelve_phenomena_of_its_tables_and_keeps_its_checksum(tmp_path: Path) -> None:
+    """The files call two paradigms s-selection, which the tables of the paper count among argument structure."""
+    row = {
+        "sentence_good": "Cats sleep.",
+        "sentence_bad": "Cats sleeps.",
+        "UID": "p",
+        "linguistics_term": "s-selection",
+    }
+    told = written(tmp_path, "told.jsonl", json.dumps({**row, "phenomenon": "argument_structure"}) + "\n")
+    (pair,), (same,) = read(written(tmp_path, "p.jsonl", json.dumps(row) + "\n")), read(told)
+    assert pair.groups == same.groups == {"term": "s-selection", "paradigm": "p", "phenomenon": "argument_structure"}
 
 
 def test_the_critical_word_of_the_one_prefix_method_is_the_target(tmp_path: Path) -> None:

@@ -159,20 +159,20 @@ FIRST = [(-1.0, -2.0), (-1.0, -3.0), (-5.0, -2.0), (-2.0, -4.0)]
 SECOND = [(-1.0, -2.0), (-4.0, -3.0), (-5.0, -2.0), (-2.0, -4.0)]
 
 
-def test_accuracy_by_field_and_term_stands_under_headings_best_first(result: Result) -> None:
-    found = figure(result, "Accuracy by field and term")
+def test_accuracy_by_field_and_phenomenon_stands_under_headings_best_first(result: Result) -> None:
+    found = figure(result, "Accuracy by field and phenomenon")
     assert rows_of(found) == [
         "field\n",
         "field\nmorphology",
         "field\nsyntax",
-        "term\n",
-        "term\nagreement",
-        "term\nisland_effects",
+        "phenomenon\n",
+        "phenomenon\nagreement",
+        "phenomenon\nisland_effects",
     ]
     assert found.rows[0] == ("field", "morphology", "66.7\u00a0%", "[20.8, 93.9]", "3")
 
 
-def test_every_paradigm_stands_under_its_term(result: Result) -> None:
+def test_every_paradigm_stands_under_its_phenomenon(result: Result) -> None:
     assert rows_of(figure(result, "Accuracy by paradigm")) == [
         "agreement\n",
         "agreement\nagreement_2",
@@ -434,7 +434,7 @@ def test_of_several_columns_the_items_are_those_of_one() -> None:
 
 def test_the_order_of_reading(result: Result) -> None:
     names = [part.title if isinstance(part, Figure) else type(part).__name__ for part in parts(result)]
-    assert names == ["Numbers", "Tally", "Accuracy by field and term", "Accuracy by paradigm", "Margins"]
+    assert names == ["Numbers", "Tally", "Accuracy by field and phenomenon", "Accuracy by paradigm", "Margins"]
 
 
 @pytest.mark.parametrize("columns", [{"lstm": FIRST}, {"lstm": FIRST, "gru": SECOND}])

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from wug.brief import of_suite
 from wug.families.choices.choice import Candidate, Choice
 from wug.families.choices.settings import Settings
-from wug.families.sampling import spread
+from wug.families.sampling import levels_of, limited, shared
 from wug.stats import wilson
 from wug.types import Check, Estimate, Notice, Outcome, Request, Row, Scored, Scorer
 
@@ -32,14 +32,15 @@ class ChoicesSuite:
     checksum: str
     limit: int | None = None
     """How many of the file's items these are, where they are not all."""
+    strata: int = 1
+    """How many groups these were taken from, each with its share."""
     kind: str = "choices"
     needs: Literal["scorer"] = "scorer"
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        limited = {} if self.limit is None else {"limit": str(self.limit)}
-        return {**self.settings.signature(self.format), **limited}
+        return {**self.settings.signature(self.format), **limited(self.limit, self.strata)}
 
     @property
     def checks(self) -> Sequence[Check]:
@@ -67,8 +68,13 @@ class ChoicesSuite:
         return len(self.choices)
 
     def sample(self, items: int) -> ChoicesSuite:
-        """The same suite with only so many of its items, spread evenly over it."""
-        return self if items >= len(self) else replace(self, choices=spread(self.choices, items), limit=items)
+        """The same suite with only so many of its items, every group with its share."""
+        if items >= len(self):
+            return self
+        names = tuple(dict.fromkeys(name for choice in self.choices for name in choice.groups))
+        levels = [levels_of(choice.groups, names) for choice in self.choices]
+        kept = shared(len(levels), items, levels.__getitem__)
+        return replace(self, choices=tuple(self.choices[n] for n in kept), limit=items, strata=len(set(levels)))
 
     def requests(self) -> Sequence[Request]:
         """Every option in its context, in the order of the file."""

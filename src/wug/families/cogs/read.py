@@ -9,7 +9,7 @@ from pathlib import Path
 from wug.errors import FormulaError, InputError, UnknownName
 from wug.families.cogs.logical_form import DIALECTS, Dialect, is_well_formed, parse, recognise, violations
 from wug.families.cogs.types import GENERALISATIONS
-from wug.families.sampling import spread
+from wug.families.sampling import levels_of, shared
 from wug.files import checksum, read_lines
 from wug.types import Problem
 
@@ -45,6 +45,8 @@ class Gold:
     """Of the lines, whatever their ends and whether the file is gzipped."""
     limit: int | None = None
     """How many of the file's lines these are, where they are not all."""
+    strata: int = 1
+    """How many types these were taken from, each with its share."""
     chosen: tuple[int, ...] | None = None
     """Which of the file's lines these are, where they are not all."""
     notices: tuple[str, ...] = ()
@@ -74,13 +76,15 @@ class Gold:
         return line + 1 if self.chosen is None else self.chosen[line] + 1
 
     def sample(self, lines: int) -> Gold:
-        """The same with only so many of its lines, spread evenly over it."""
+        """The same with only so many of its lines, every type with its share."""
         if lines >= len(self):
             return self
-        kept = spread(range(len(self)), lines)
+        kept = shared(len(self), lines, lambda line: levels_of(self.groups(line), ("kind", "type")))
         sentences, forms = tuple(self.sentences[n] for n in kept), tuple(self.forms[n] for n in kept)
         types, chosen = tuple(self.types[n] for n in kept), tuple(self.number(n) - 1 for n in kept)
-        return replace(self, sentences=sentences, forms=forms, types=types, limit=lines, chosen=chosen)
+        return replace(
+            self, sentences=sentences, forms=forms, types=types, limit=lines, strata=len(set(self.types)), chosen=chosen
+        )
 
 
 def read_gold(path: Path, dialect: str | None = None) -> Gold:

@@ -14,6 +14,7 @@ from wug.families.cogs.predictions import Predictions
 from wug.families.cogs.read import Gold
 from wug.families.cogs.settings import Settings
 from wug.families.cogs.types import GENERALISATIONS, SECTIONS
+from wug.families.sampling import limited
 from wug.types import Check, Generator, Row, text_of
 
 
@@ -40,8 +41,8 @@ class CogsSuite:
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        limited = {} if self.gold.limit is None else {"limit": str(self.gold.limit)}
-        return {"dialect": self.gold.dialect, "edition": self.gold.edition, **self.settings.signature, **limited}
+        taken = limited(self.gold.limit, self.gold.strata)
+        return {"dialect": self.gold.dialect, "edition": self.gold.edition, **self.settings.signature, **taken}
 
     @property
     def checks(self) -> Sequence[Check]:
@@ -59,7 +60,7 @@ class CogsSuite:
         return len(self.gold)
 
     def sample(self, items: int) -> CogsSuite:
-        """The same suite with only so many of its lines, spread evenly over it."""
+        """The same suite with only so many of its lines, every type with its share."""
         return replace(self, gold=self.gold.sample(items))
 
     def requests(self) -> Sequence[str]:

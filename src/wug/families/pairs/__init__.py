@@ -11,6 +11,7 @@ from typing import Any
 from wug.errors import InputError, SuiteError
 from wug.families.pairs import formats, oddities
 from wug.families.pairs.conversion import convert
+from wug.families.pairs.formats.blimp import without_phenomenon
 from wug.families.pairs.formats.marked import stem
 from wug.families.pairs.pair import Pair, Parsed, Target, place
 from wug.families.pairs.published import judge_columns, score_published
@@ -164,6 +165,7 @@ def _line(pair: Pair) -> str:
 def _named(groups: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """The groups of a pair; neighbours have the same.
 
-    What the language is called changes nothing: the catalogue says it of a set, and a copy of its files does not.
+    What the language is called changes nothing: the catalogue says it of a set, and a copy of its files does not. Nor
+    does a phenomenon that the term tells.
     """
-    return tuple(f"{name}={value}" for name, value in groups if name != "language")
+    return tuple(f"{name}={value}" for name, value in without_phenomenon(dict(groups)).items() if name != "language")

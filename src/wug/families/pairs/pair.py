@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wug.types import Problem
@@ -58,6 +58,19 @@ class Parsed:
     """Of the file itself; what is odd about the pairs is found by `_check`."""
     blind: int = 0
     """Pairs that differ before the word that shows the error, so that no prefix tells them apart."""
+
+
+STRATA = ("language", "field", "phenomenon", "term", "paradigm", "pattern", "type", "condition", "subtype", "domain")
+"""Groups that all have their share of a sample, the coarsest first; others that a user names follow."""
+_NO_STRATA = {"attractors", "number", "contrast", "level", "pattern_type"}
+"""Groups that count something, or that say again what others say."""
+
+
+def strata(pairs: Iterable[Pair]) -> tuple[str, ...]:
+    """The names of the groups that pairs are sampled by."""
+    distinct = {id(pair.groups): pair.groups for pair in pairs}.values()
+    found = dict.fromkeys(name for groups in distinct for name in groups if name not in _NO_STRATA)
+    return *(name for name in STRATA if name in found), *(name for name in found if name not in STRATA)
 
 
 @dataclass(slots=True)

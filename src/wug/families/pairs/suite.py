@@ -11,10 +11,10 @@ from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.pairs.languages import MACRO, ByLanguage, languages_of
 from wug.families.pairs.measures import Measure, measures, word_logprobs
-from wug.families.pairs.pair import Pair, Target, same
+from wug.families.pairs.pair import Pair, Target, same, strata
 from wug.families.pairs.people import with_correlation_checks, with_correlations
 from wug.families.pairs.settings import GIVEN, Settings
-from wug.families.sampling import spread
+from wug.families.sampling import levels_of, limited, shared
 from wug.scores import Scores
 from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
@@ -34,6 +34,8 @@ class PairsSuite:
     checksum: str
     limit: int | None = None
     """How many of the file's pairs these are, where they are not all."""
+    strata: int = 1
+    """How many groups these were taken from, each with its share."""
     lines: tuple[str, ...] = ()
     """The text beside the file, in which each pair has its line; empty where there is none."""
     kind: str = "pairs"
@@ -42,8 +44,7 @@ class PairsSuite:
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        limited = {} if self.limit is None else {"limit": str(self.limit)}
-        return {**self.settings.signature, **limited}
+        return {**self.settings.signature, **limited(self.limit, self.strata)}
 
     @property
     @with_correlation_checks
@@ -66,8 +67,13 @@ class PairsSuite:
         return len(self.pairs)
 
     def sample(self, items: int) -> PairsSuite:
-        """The same suite with only so many of its pairs, spread evenly over it."""
-        return self if items >= len(self.pairs) else replace(self, pairs=spread(self.pairs, items), limit=items)
+        """The same suite with only so many of its pairs, every group with its share."""
+        if items >= len(self.pairs):
+            return self
+        names = strata(self.pairs)
+        levels = [levels_of(pair.groups, names) for pair in self.pairs]
+        kept = shared(len(levels), items, levels.__getitem__)
+        return replace(self, pairs=tuple(self.pairs[n] for n in kept), limit=items, strata=len(set(levels)))
 
     def requests(self) -> Sequence[Request]:
         """Both sentences of each pair, in the order of the file, made when they are looked at."""

@@ -212,4 +212,4 @@ def _levels(samples: Sequence[Sample]) -> list[list[tuple[int, int]]]:
     return levels
 
 
-LOCALISM = PcfgTest("localism", CHECKS, _sources, _by_level)
+LOCALISM = PcfgTest("localism", CHECKS, _sources, _by_level, lambda sample: (sample.expression.outermost or "none",))

@@ -129,7 +129,11 @@ def _sources(items: Sequence[Exceptional]) -> list[str]:
 
 
 OVERGENERALISATION = PcfgTest(
-    "overgeneralisation", CHECKS, _sources, lambda items, ask: judge(items, ask(_sources(items)))
+    "overgeneralisation",
+    CHECKS,
+    _sources,
+    lambda items, ask: judge(items, ask(_sources(items))),
+    lambda item: (item.pair, item.line.groups["function"]),
 )
 PROFILE: PcfgTest[Epoch] = PcfgTest(
     "overgeneralisation", CHECKS, sources=lambda epochs: [], judge=lambda epochs, ask: profile(epochs)

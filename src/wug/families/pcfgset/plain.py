@@ -118,4 +118,10 @@ def _sources(lines: Sequence[Line]) -> list[str | Source]:
     return [bounded(line.source, line.target) for line in lines]
 
 
-PLAIN = PcfgTest("plain", CHECKS, _sources, lambda lines, ask: judge(lines, ask(_sources(lines))))
+def _levels(line: Line) -> tuple[str, ...]:
+    """The first pair in it that systematicity keeps out of training, and its outermost function."""
+    held_out = (pair for pair in pairs(line.expression.words) if pair in HELD_OUT)
+    return next(held_out, ""), line.groups["function"]
+
+
+PLAIN = PcfgTest("plain", CHECKS, _sources, lambda lines, ask: judge(lines, ask(_sources(lines))), _levels)

@@ -159,4 +159,4 @@ def _asked(pairs: Sequence[Twins], ask: Ask) -> Iterator[Row]:
     return judge(pairs, answers[: len(pairs)], answers[len(pairs) :])
 
 
-SUBSTITUTIVITY = PcfgTest("substitutivity", CHECKS, _sources, _asked)
+SUBSTITUTIVITY = PcfgTest("substitutivity", CHECKS, _sources, _asked, lambda pair: (pair.function,))

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from wug.brief import of_suite
 from wug.errors import ModelError
 from wug.families.pcfgset.lines import squeeze
-from wug.families.sampling import spread
+from wug.families.sampling import limited, shared
 from wug.types import Check, Generator, Notice, Row, Source, Suite, text_of
 
 Item = TypeVar("Item")
@@ -19,6 +19,10 @@ Ask: TypeAlias = Callable[[Sequence[str | Source]], list[str]]
 
 STOPPED = {"cut": "2n+16"}
 """The option of a test whose answers may be stopped after so many words, where the right one has n."""
+
+
+def _ungrouped(item: object) -> tuple[str, ...]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class PcfgTest(Generic[Item]):
     """What can be asked up front."""
     judge: Callable[[Sequence[Item], Ask], Iterator[Row]]
     """Ask about the items, as often as it takes, and judge the answers."""
+    levels: Callable[[Item], tuple[str, ...]] = _ungrouped
+    """The groups of an item that all have their share of a sample, the coarsest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +69,12 @@ class PcfgSuite(Generic[Item]):
         return len(self.items)
 
     def sample(self, items: int) -> PcfgSuite[Item]:
-        """The same suite with only so many of its items, spread evenly over it."""
+        """The same suite with only so many of its items, every group with its share."""
         if items >= len(self):
             return self
-        return replace(self, items=spread(self.items, items), options={**self.options, "limit": str(items)})
+        levels = [self.test.levels(item) for item in self.items]
+        kept = tuple(self.items[n] for n in shared(len(levels), items, levels.__getitem__))
+        return replace(self, items=kept, options={**self.options, **limited(items, len(set(levels)))})
 
     def requests(self) -> Sequence[str | Source]:
         """What depends on no answer."""

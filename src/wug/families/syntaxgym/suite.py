@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from wug.brief import of_suite
 from wug.families.context import sees_right
-from wug.families.sampling import spread
+from wug.families.sampling import limited, spread
 from wug.families.syntaxgym.circuits import circuit
 from wug.families.syntaxgym.formula import WHOLE
 from wug.families.syntaxgym.measures import Tally, measure
@@ -89,7 +89,7 @@ class SyntaxGymSuite:
     def options(self) -> Mapping[str, str]:
         """What the numbers depend on besides the sentences."""
         chosen = {"join": self.join, "eos": self.eos, "metric": ",".join(self.metrics), "unit": "bits"}
-        return chosen if self.limit is None else {**chosen, "limit": str(self.limit)}
+        return {**chosen, **limited(self.limit, 1)}
 
     @property
     def checks(self) -> Sequence[Check]:

@@ -18,6 +18,21 @@ PARADIGMS = ("UID", "paradigm", "Paradigm", "category")
 """Where sets like BLiMP have the paradigm; the first that has something counts."""
 
 
+_PHENOMENA = {"s-selection": "argument_structure"}
+"""Terms that the tables of Warstadt et al. (2020) count among another: so they have twelve phenomena, not thirteen."""
+
+
+def phenomenon(term: str) -> str:
+    """The phenomenon that a term of linguistics belongs to, as BLiMP's published tables have it."""
+    return _PHENOMENA.get(term, term)
+
+
+def without_phenomenon(groups: Mapping[str, str]) -> dict[str, str]:
+    """The groups without a phenomenon that their term tells."""
+    told = "term" in groups and groups.get("phenomenon") == phenomenon(groups["term"])
+    return {name: value for name, value in groups.items() if not (told and name == "phenomenon")}
+
+
 def recognises(path: Path, head: str) -> bool:
     """Whether the first line is an object, or a header, with a good and a bad sentence."""
     return {GOOD, BAD} <= keys_of(head)
@@ -53,6 +68,8 @@ def _groups(record: Record) -> dict[str, str]:
     # One paradigm of the published set has "syntax/semantics" where the others have "syntax_semantics".
     if "field" in found:
         found["field"] = found["field"].replace("/", "_")
+    if "term" in found:
+        found.setdefault("phenomenon", phenomenon(found["term"]))
     return found
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from wug.errors import InputError
+from wug.families.pairs.formats.blimp import without_phenomenon
 from wug.families.pairs.pair import Pair, Target, difference, place
 
 _DERIVED = ("pattern_type",)
@@ -111,7 +112,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], pairs: Sequence
 
 
 def _json(pair: Pair, number: int) -> dict[str, object]:
-    groups = {_BLIMP_KEYS.get(name, name): value for name, value in pair.groups.items() if name not in _DERIVED}
+    given = without_phenomenon(pair.groups).items()
+    groups = {_BLIMP_KEYS.get(name, name): value for name, value in given if name not in _DERIVED}
     row: dict[str, object] = {"sentence_good": pair.good, "sentence_bad": pair.bad, **groups}
     row |= {"context": pair.context} if pair.context else {}
     name, paradigm = pair.item, pair.groups.get("paradigm")

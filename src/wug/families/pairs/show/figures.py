@@ -15,6 +15,8 @@ from wug.types import Result
 CROSSED = "pattern_type"
 NAMED = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm", LANGUAGE}
 """Fields that have charts of their own."""
+PHENOMENA = ("phenomenon", "term")
+"""What paradigms are of; the first that there is."""
 SMALL = 12
 """Values up to which a field shares a chart with others."""
 Fields = Mapping[str, Sequence[Shown]]
@@ -34,7 +36,7 @@ def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, 
     yield from _types_and_patterns(fields, every.get(CROSSED, ()), draw)
     yield from _fields_and_terms(fields, draw)
     if "paradigm" in fields:
-        above = next((name for name in ("term", "phenomenon") if name in every), None)
+        above = next((name for name in PHENOMENA if name in every), None)
         groups = paradigms() if above else ()
         terms = {found["paradigm"]: found.get(above or "", "") for found in groups if "paradigm" in found}
         yield _paradigms(fields, terms, above, partial(draw, note=f"{note} Best first, by {above or 'accuracy'}."))
@@ -59,7 +61,8 @@ def _types_and_patterns(fields: Fields, crossed: Sequence[Shown], draw: Callable
 
 
 def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[Figure]:
-    there = [name for name in ("field", "term", "phenomenon") if name in fields]
+    above = next((name for name in PHENOMENA if name in fields), "")  # the other says nearly the same
+    there = [name for name in ("field", above) if name in fields]
     if there:
         points = [point(row, group=name) for name in there for row in best_first(fields[name])]
         yield draw("terms", f"Accuracy by {' and '.join(there)}", points, first=" or ".join(there))
