@@ -13,6 +13,7 @@ from wug.families import cogs
 from wug.families.cogs.settings import OPTIONS
 from wug.families.cogs.suite import CogsSuite
 from wug.families.cogs.types import GENERALISATIONS
+from wug.runs.evaluate import conclude
 from wug.types import Estimate, Outcome
 
 LINES = (
@@ -85,6 +86,20 @@ def test_pages_learn_the_types_as_the_paper_groups_them(suite: CogsSuite) -> Non
         ("cp_recursion", "3.3.1", "structural"),
     ]
     assert all(entry["section"][:3] in suite.meta["sections"] for entry in suite.meta["types"])
+
+
+def test_types_stand_in_the_order_of_the_paper_whether_lines_are_judged_one_by_one_or_not(tmp_path: Path) -> None:
+    """In the file, cp_recursion (3.3.1) comes before subj_to_obj_common (3.1.1)."""
+    forms = ("cat ( x _ 1 )\tcp_recursion", "cat ( x _ 1 )\tsubj_to_obj_common", "cat ( x _ 1 )\tpp_recursion")
+    (tmp_path / "gen.tsv").write_text("\n".join(f"A cat {n}\t{form}" for n, form in enumerate(forms)))
+    (suite,) = cogs.read(tmp_path / "gen.tsv", {"bleu": "no"})
+    rows = suite.run(Parrot({f"A cat {n}": "cat" for n in range(3)}))
+    found = conclude(suite, "parrot", "", rows).estimates
+    for check in ("exact_match", "well_formed"):  # made of the lines' outcomes; given by the suite
+        groups = [one.group for one in found if one.check == check]
+        types = ["type=subj_to_obj_common", "type=cp_recursion", "type=pp_recursion"]
+        assert [group for group in groups if group.startswith("type=")] == types
+        assert groups[0] == "all"
 
 
 def test_there_are_21_types_of_which_three_are_structural() -> None:
