@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -398,6 +399,15 @@ def test_the_terminal_prints_the_numbers_for_a_first_look_with_their_groups(resu
         assert f"warning: {warning}" in text
 
 
+def test_the_terminal_prints_every_group_of_the_first_check_on_request(result: Result) -> None:
+    lines = list(_terminal_lines(_terminal([result], by=["all"])))
+    first = first_look(result)[0].check
+    wanted = [line for line in every_line(result) if line.check == first and "=" in line.group]
+    fields = Counter(line.group.partition("=")[0] for line in wanted)
+    found = {line for line in lines if line.group != "all"}
+    assert {line for line in wanted if fields[line.group.partition("=")[0]] > 1} <= found
+
+
 def test_the_terminal_prints_the_same_of_many_results(result: Result) -> None:
     text = _terminal([replace(result, suite=f"suite-{place}") for place in range(4)])
     found = [re.split(r" {2,}", line.strip()) for line in text.splitlines() if re.search(r"\S {2,}.*\d$", line)]
@@ -621,9 +631,9 @@ def _latex(text: str) -> list[Line]:
     return [Line(named(check), group, *_pair(value, interval), int(n)) for _, check, group, value, interval, n in rows]
 
 
-def _terminal(results: Sequence[Result]) -> str:
+def _terminal(results: Sequence[Result], by: Sequence[str] | None = None) -> str:
     out = io.StringIO()
-    terminal.show(results, Console(file=out, width=300))
+    terminal.show(results, Console(file=out, width=300), by)
     return out.getvalue()
 
 
@@ -634,7 +644,7 @@ def _terminal_lines(text: str) -> Iterator[Line]:
     """The rows of one result: its checks, and their groups further in."""
     check = ""
     for line in text.splitlines()[1:]:
-        if not line.startswith("  ") or line.strip().startswith(("warning:", "more checks")):
+        if not line.startswith("  ") or line.strip().startswith(("warning:", "more checks", "also by")):
             continue
         cells = re.split(r" {2,}", line.strip())
         interval = cells.pop() if INTERVAL.fullmatch(cells[-1]) else ""

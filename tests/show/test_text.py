@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from wug.show.failing import as_lines
 from wug.show.marked import Piece
-from wug.show.terminal import failures
 from wug.show.text import item_lines, part_lines, pieces_text
 from wug.show.view import (
     Cell,
@@ -95,7 +95,7 @@ def test_verdicts_facts_code_and_prose() -> None:
         "cat ( x _ 1 )",
         "AND sleep",
         "a:",
-        "  b: [1, 2]",
+        "  b: 1, 2",
         "c: d",
     ]
 
@@ -111,7 +111,7 @@ def test_control_characters_are_seen_and_begin_no_line() -> None:
 
 
 def failing(kind: str, *outcomes: Outcome) -> list[str]:
-    return list(failures(Result("words", kind, "m", "complete", "wug:1", 1, (), outcomes=outcomes)))
+    return list(as_lines([Result("words", kind, "m", "complete", "wug:1", 1, (), outcomes=outcomes)]))
 
 
 def test_a_failing_pair_is_printed_with_both_sentences_marked() -> None:

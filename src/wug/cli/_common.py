@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from wug.cli import _printing as printing
+from wug.cli._hints import again as again
+from wug.cli._hints import given as given
+from wug.cli._hints import open_store as open_store
+from wug.cli._manner import Manner
+from wug.cli._outputs import OUTPUT_FILE as OUTPUT_FILE
+from wug.cli._outputs import SUFFIXES as SUFFIXES
+from wug.cli._outputs import format_of as format_of
 from wug.runs.places import default_cache as default_cache
 from wug.runs.places import default_db as default_db
 from wug.show.markup import visible
@@ -62,7 +70,14 @@ FORMAT = click.Option(
     help="How results are printed. tsv of SyntaxGym suites is SyntaxGym's own table, a row a judgement.",
 )
 SAVE = click.Option(["--save/--no-save"], default=True, show_default=True, help="Keep the run in the store.")
-RESULT_OPTIONS = (SAVE, DB, FORMAT)
+SUMMARY = click.Option(["--summary"], is_flag=True, help="The headline of each suite alone.")
+BY = click.Option(
+    ["--by"],
+    multiple=True,
+    metavar="FIELD",
+    help="Break results down by this, such as phenomenon; all for every field; repeatable.",
+)
+RESULT_OPTIONS = (SUMMARY, BY, SAVE, DB, FORMAT)
 
 
 def choice(name: str, *words: str, help: str) -> Callable[[Function], Function]:
@@ -78,6 +93,12 @@ def having(*options: click.Parameter) -> Callable[[click.Command], click.Command
         return command
 
     return decorate
+
+
+def refuse_both(summary: bool, by: Sequence[str]) -> None:
+    """A usage error where the headline alone is wanted, and breakdowns too."""
+    if summary and by:
+        raise click.UsageError("--summary is the headline alone: --by does not go with it")
 
 
 def pairs(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
@@ -115,18 +136,38 @@ def command_line() -> str:
     return visible(shlex.join(["wug", *sys.argv[1:]]))
 
 
-def deliver(results: Sequence[Result], form: str, hint: str | None = None) -> None:
-    """Print results on stdout; for a person, what to do next on stderr."""
+def deliver(
+    results: Sequence[Result], form: str, hint: str | None = None, *, summary: bool = False, by: Sequence[str] = ()
+) -> None:
+    """Print results on stdout, only their headlines, or these breakdowns; for a person, what to do next on stderr."""
+    from wug.show.breakdown import broken_down, headline
+
+    results = [headline(result) for result in results] if summary else broken_down(results, by) if by else results
     if form == "table":
         from wug.show.terminal import show
 
-        show(results, printing.console(width=120))
+        show(results, printing.console(width=120), by or None)
         if hint:
             say(hint)
     else:
         from wug.show.table import FORMATS as WRITERS
 
         printing.emit(WRITERS[form](results))
+
+
+def deliver_made(
+    results: Sequence[Result], form: str, hint: str | None = None, *, summary: bool = False, by: Sequence[str] = ()
+) -> None:
+    """The same for results that were made just now: what cannot be shown as asked is shown as ever, and not lost."""
+    from wug.errors import UnknownName
+    from wug.show.breakdown import broken_down
+
+    try:
+        broken_down(results, by)
+    except UnknownName as error:
+        printing.tell(f"warning: --by: {error}")
+        by = ()
+    deliver(results, form, hint, summary=summary, by=by)
 
 
 def deliver_text(text: str, output: Path | None) -> None:
@@ -200,10 +241,18 @@ def keep(results: Sequence[Result], db: Path | None) -> str:
     return next_steps(numbers)
 
 
+def tell_places(db: Path | None, cache: Path | None) -> None:
+    """With -v, say where runs and answers are kept."""
+    log = logging.getLogger("wug")
+    for what, path in (("runs", db), ("answers", cache)):
+        log.info("%s are %s", what, "not kept" if path is None else f"kept in {path}")
+
+
 def quiet() -> bool:
     """Whether the user asked for silence on stderr."""
     context = click.get_current_context(silent=True)
-    return bool(context and context.find_root().obj and context.find_root().obj["quiet"])
+    found = context and context.find_object(Manner)
+    return bool(found and found.quiet)
 
 
 def say(text: str) -> None:
@@ -232,6 +281,7 @@ def next_steps(runs: Mapping[str, int]) -> str:
     every = list(runs.values())
     numbers = " ".join(map(str, every))
     if len(every) > MANY:
-        return f"runs {every[0]} to {every[-1]} saved · wug show {every[-1]} · wug list runs"
+        return f"runs {every[0]} to {every[-1]} saved · {again('show', every[-1])} · {again('list', 'runs')}"
     word = "run" if len(runs) == 1 else "runs"
-    return f"{word} {numbers} saved · wug show {every[0]} · wug report {numbers} -o page.html · wug view"
+    report = again("report", *every, "-o", "page.html")
+    return f"{word} {numbers} saved · {again('show', every[0])} · {report} · {again('view', cache=True)}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--kind", help="The family, where the content does not tell.")
 @click.option("--strict", is_flag=True, help="Warnings count as faults.")
 def command(files: tuple[str, ...], kind: str | None, strict: bool) -> int:
-    """Find every fault and oddity of test material: item, condition, region or line, and what to do.
+    """Find every fault and oddity of test material.
 
     FILE is a file, a folder, or a built-in name. Exit 0 when there is no fault, 1 otherwise.
 

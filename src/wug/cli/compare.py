@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from wug.stats_paired import IntervalKind
 
 CHARTS = (".svg", ".png")
+PAGES = (*CHARTS, ".html", ".htm")
 
 
 @common.having(common.DB, common.FORMAT)
 @click.command("compare")
-@click.argument("sides", nargs=-1, required=True, metavar="RUN[,RUN...]...")
+@click.argument("sides", nargs=-1, required=True, metavar="RUN[,RUN]...")
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
 @click.option(
     "--check", "checks", multiple=True, help="Only this check; likewise.  [default: those a suite shows first]"
@@ -44,7 +45,7 @@ CHARTS = (".svg", ".png")
 @click.option(
     "-o",
     "--output",
-    type=common.FILE,
+    type=common.OUTPUT_FILE,
     help="A file; its suffix says what: .html a report, .svg or .png a chart, .csv .tsv .json .md .tex a table.",
 )
 def command(
@@ -62,9 +63,10 @@ def command(
     db: Path | None,
     form: str,
 ) -> None:
-    """Compare runs on the items that they share: who is ahead, by how much, how surely.
+    """Compare runs item by item: who is ahead, and how surely.
 
-    Runs joined by commas are one side: the seeds or checkpoints of a model, as their mean.
+    RUN is a number, the beginning of a name, or last. Runs are compared on the items that they share. Those joined by
+    commas are one side: the seeds or checkpoints of a model, as their mean.
 
     \b
     wug compare 1 2
@@ -73,15 +75,18 @@ def command(
     wug compare --curve 1 2 3 4 -o curve.svg
     """
     from wug.runs.compare import Choice
-    from wug.runs.store import Store
+    from wug.runs.naming import side
     from wug.show import charts
 
-    if output is not None and output.suffix.lower() in (*CHARTS, ".html", ".htm"):
-        charts.require()
-    store = Store(db or common.default_db())
-    numbers = [_side(text) for text in sides]
     if steps is not None and not curve:
         raise click.UsageError("--steps is about --curve")
+    if output is not None:
+        if not common.given("form"):
+            _require_known(output)
+        if output.suffix.lower() in PAGES:
+            charts.require()
+    store = common.open_store(db)
+    numbers = [side(store.shelf, text) for text in sides]
     if curve:
         _curve(store, [number for side in numbers for number in side], suites, checks, steps, output, form)
         return
@@ -98,8 +103,8 @@ def _compare(store: Store, sides: list[list[int]], choice: Choice, output: Path 
         report.show(found, _console())
         first = found.contrasts[0]
         if not choice.items and any(contrast.disagreeing for contrast in found.contrasts):
-            runs = " ".join(",".join(map(str, side.runs)) for side in (first.first, first.second))
-            common.say(f"the items that differ: wug compare {runs} --items 10")
+            runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
+            common.say(f"the items that differ: {common.again('compare', *runs, '--items', 10)}")
         return
     suffix = "" if output is None else output.suffix.lower()
     if output is not None and suffix in CHARTS:
@@ -141,19 +146,6 @@ def _page(store: Store, found: Comparison, output: Path) -> None:
     common.write_page(store, [number for side in found.sides for number in side.runs], found, output)
 
 
-def _side(text: str) -> list[int]:
-    """The numbers of the runs in `1,2,3`."""
-    from wug.errors import InputError
-    from wug.files import shortened
-
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
-        raise InputError(
-            f"{shortened(text)!r} is no run: give its number, or several joined by commas, as in 1,2,3 (wug list runs)"
-        )
-    return [int(part) for part in parts]
-
-
 def _steps(text: str) -> list[float]:
     from wug.errors import InputError
 
@@ -163,20 +155,14 @@ def _steps(text: str) -> list[float]:
         raise InputError(f"--steps {text!r}: write numbers joined by commas, as in 0,1000,2000") from None
 
 
-def _form(output: Path | None, form: str) -> str:
-    """The format: that of the file's suffix, or the one asked for."""
-    from wug.errors import InputError
+def _require_known(output: Path) -> None:
+    """An error where nothing is known to be written under such a name."""
+    common.format_of(output, {**dict.fromkeys(PAGES, ""), **common.SUFFIXES})
 
-    if output is None:
-        return form
-    known = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".md": "md", ".tex": "latex"}
-    suffix = output.suffix.lower()
-    if form != "table":
-        return form
-    if suffix not in known:
-        every = ", ".join([*CHARTS, ".html", *known])
-        raise InputError(f"unknown kind of file {suffix!r}. Use one of {every}, or say --format", file=output)
-    return known[suffix]
+
+def _form(output: Path | None, form: str) -> str:
+    """The format of a table: that of the file's suffix, or the one asked for."""
+    return form if output is None or common.given("form") else common.SUFFIXES[output.suffix.lower()]
 
 
 def _console() -> Console:

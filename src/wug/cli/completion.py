@@ -10,7 +10,7 @@ from wug.cli import _printing as printing
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that makes a shell complete wug's commands and options.
+    """Print the script that completes names in a shell.
 
     \b
     wug completion bash >> ~/.bashrc

@@ -23,9 +23,9 @@ from wug.cli import _common as common
 )
 @click.option("--force", is_flag=True, help="Write over a file that exists.")
 def command(source: Path, target: Path, kind: str | None, options: dict[str, str], force: bool) -> None:
-    """Write test material in another format of its family, chosen by the name of OUT.
+    """Write test material in another format of its family.
 
-    What the other format cannot hold is said on stderr.
+    The name of OUT says which. What the other format cannot hold is said on stderr.
 
     \b
     wug convert suite.json suite.csv

@@ -12,6 +12,7 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
+from wug.cli.main import Named
 
 if TYPE_CHECKING:
     from wug.data import Selection
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 FAMILIES = ("pairs", "syntaxgym", "cogs", "pcfgset", "reading", "other")
 
 
-@click.group("data")
+@click.group("data", cls=Named)
 def command() -> None:
-    """Published test sets by name: list them, fetch them, find them, cite them.
+    """Published test sets by name: list, fetch, find and cite them.
 
     \b
     wug data list --language tr

@@ -51,9 +51,10 @@ GOES = (
 )
 @click.option("--limit", type=common.POSITIVE, help="Only N items of each suite, for a quicker look.")
 def command(output: Path, limit: int | None) -> None:
-    """Ask the built-in models what the built-in suites of every family want to know, and write a report.
+    """Ask the built-in models about every family, and write a report.
 
-    Takes a few minutes on two cores, and no network. A sample of each suite is asked, spread evenly over it.
+    Takes a few minutes on two cores, and no network. A sample of each built-in suite is asked, every group with its
+    share.
 
     \b
     wug demo

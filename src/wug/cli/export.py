@@ -21,12 +21,13 @@ FORMATS = ("csv", "tsv", "json", "parquet", "md", "latex")
 WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 BATCH = 50_000
 """Rows of a Parquet file that are put together in memory."""
-SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", ".tex": "latex"}
+SUFFIXES = {**common.SUFFIXES, ".parquet": "parquet"}
+CHARTS = (".svg", ".png", ".html", ".json")
 
 
 @common.having(common.DB)
 @click.command("export")
-@click.argument("runs", nargs=-1, required=True, type=int, metavar="RUN...")
+@click.argument("words", nargs=-1, metavar="[RUN]...")
 @click.option(
     "--to", "form", type=click.Choice(FORMATS), help="The format.  [default: as the file's name ends, or csv]"
 )
@@ -39,12 +40,12 @@ SUFFIXES = {".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".md": "md", 
 @click.option("--suite", "suites", multiple=True, help="Only this suite; * stands for anything; repeatable.")
 @click.option("--chart", is_flag=True, help="A chart instead, as the file's name ends: .svg, .png, .html, .json.")
 @click.option("--figure", help="Which of a suite's charts: a word of its title.  [default: the first]")
-@click.option("-o", "--output", type=common.FILE, help="A file.  [default: stdout]")
+@click.option("-o", "--output", type=common.OUTPUT_FILE, help="A file.  [default: stdout]")
 @click.option(
     "--raw", is_flag=True, help="In csv and tsv, no apostrophe before text that a spreadsheet would take for a formula."
 )
 def command(
-    runs: tuple[int, ...],
+    words: tuple[str, ...],
     form: str | None,
     what: str | None,
     suites: tuple[str, ...],
@@ -56,6 +57,8 @@ def command(
 ) -> None:
     """Write the rows of runs for other programs, or a chart of them.
 
+    RUN is a number, the beginning of a name, or last, which need not be said.
+
     \b
     wug export 7 --to csv -o judgements.csv
     wug export 7 8 --what comparison --to latex
@@ -63,15 +66,22 @@ def command(
     wug export 7 --what suite -o evaluated.json    the suite with the values written in
     wug export 7 --chart --suite number_prep -o chart.svg
     """
-    from wug.runs.store import Store
+    from wug.runs.naming import numbers
 
-    store = Store(db or common.default_db())
-    if chart or figure:
+    drawn = chart or bool(figure)
+    if output is not None and not form:
+        found = common.format_of(output, dict.fromkeys(CHARTS, "chart") if drawn else SUFFIXES)
+        form = None if drawn else found
+    if drawn:
+        _require_charts(output)
+    elif form == "parquet":
+        _require_parquet(output)
+    store = common.open_store(db)
+    runs = numbers(store.shelf, words or ("last",))
+    if drawn:
         _chart(store, runs, suites, what, figure, output)
         return
-    form = form or SUFFIXES.get("" if output is None else output.suffix.lower(), "csv")
-    if form == "parquet":
-        _require_parquet(output)
+    form = form or "csv"
     what = what or ("estimates" if form in ("md", "latex") else "outcomes")
     if what == "comparison":
         columns, rows, text = _compared(store, runs, suites, form)
@@ -184,12 +194,9 @@ def _chart(
     output: Path | None,
 ) -> None:
     """Write a chart: of a comparison, of one suite, or of all results together."""
-    from wug.errors import InputError
     from wug.show import charts, figures
 
-    if output is None:
-        raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")
-    charts.require(output)
+    assert output is not None
     if what == "comparison":
         from wug.runs.compare import Choice, compare
         from wug.show.comparison_chart import chart
@@ -199,6 +206,15 @@ def _chart(
         results = _results(store, runs, suites)
         charts.save(figures.choose(results, figure).chart, output)
     common.say(f"wrote {output}")
+
+
+def _require_charts(output: Path | None) -> None:
+    from wug.errors import InputError
+    from wug.show import charts
+
+    if output is None:
+        raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")
+    charts.require(output)
 
 
 def _require_parquet(path: Path | None) -> None:

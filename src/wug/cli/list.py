@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,33 +15,119 @@ from wug.cli import _printing as printing
 if TYPE_CHECKING:
     from wug.options import Declared
 
+Rows = list[dict[str, Any]]
+WIDE = 120
+"""Columns of a line where there is no terminal."""
+LATEST = 5
+"""Runs that a look at everything has."""
+
 
 @common.having(common.DB)
 @click.command("list")
-@click.argument("what", type=click.Choice(["suites", "models", "runs"]))
+@click.argument("what", type=click.Choice(["suites", "models", "runs"]), required=False)
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Suites with tags and scoring options, models with theirs, removed runs too.",
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(what: str, tags: tuple[str, ...], as_json: bool, db: Path | None) -> None:
-    """List built-in suites and families, kinds of models with their options, or runs.
+def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: bool, db: Path | None) -> None:
+    """List built-in suites, models, or the runs that were kept.
+
+    Without a word for it, something of each.
 
     \b
+    wug list
     wug list suites --tag agreement
-    wug list models
+    wug list models --all
     wug list runs --json
     """
-    rows = _suites(tags) if what == "suites" else _builtin_models() if what == "models" else _runs(db, as_json)
+    if tags and what not in (None, "suites"):
+        raise click.UsageError(f"--tag is about suites, and not about {what}")
+    made: dict[str, Callable[[], Rows]] = {
+        "suites": lambda: _suites(tags),
+        "models": _builtin_models,
+        "runs": lambda: _runs(db, everything=everything),
+    }
     if as_json:
-        printing.emit(json.dumps(rows + _kinds() if what == "models" else rows, ensure_ascii=False, indent=2))
+        rows = {name: make() for name, make in made.items() if what in (None, name)}
+        if "models" in rows:
+            rows["models"] += _kinds()
+        printing.emit(json.dumps(rows if what is None else rows[what], ensure_ascii=False, indent=2))
         return
+    if what in (None, "suites"):
+        _print_suites(made["suites"](), everything, tags)
+    if what in (None, "models"):
+        _print_models(made["models"](), everything=everything, gap=what is None)
+    if what in (None, "runs"):
+        _print_runs(made["runs"](), gap=what is None, most=None if what else LATEST)
+
+
+def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
+    """Suites by family, a line each; with everything, their tags and the scoring options of the families."""
+    from wug import registry
+
     if not rows:
-        common.say({"runs": "no runs yet: wug run SUITE --model MODEL"}.get(what, f"no {what} fit"))
-    _print(rows)
-    if what == "models" or (what == "suites" and not tags):
+        known = sorted({tag for row in _suites(()) for tag in row["tags"]})
+        common.say(f"no suite has the tag {' or '.join(tags)}. Tags there: {', '.join(known)}")
+        return
+    if everything:
+        _print(rows)
         printing.echo()
-        _print(_kinds() if what == "models" else _families())
+        _print([_family(name) for name in registry.names("families")])
+        return
+    for family in dict.fromkeys(row["family"] for row in rows):
+        own = [row for row in rows if row["family"] == family]
+        every = f"  (wug run wug_{family} asks them all)" if len(own) > 1 and not tags else ""
+        printing.echo(f"{registry.summary('families', family)}{every}")
+        _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in own], indent="  ")
+    if not tags:
+        printing.echo("published sets: wug data list   tags and scoring options: wug list suites --all")
 
 
-def _print(rows: list[dict[str, object]]) -> None:
+def _print_models(rows: Rows, *, everything: bool, gap: bool) -> None:
+    """Built-in models and kinds of models, a line each; with everything, their options."""
+    if gap:
+        printing.echo()
+    if everything:
+        _print(rows)
+        printing.echo()
+        _print(_kinds())
+        return
+    _print_lines([{"built-in model": row["model"], "about": row["about"]} for row in rows], head=True)
+    if gap:
+        printing.echo("kinds of models, such as causal:gpt2: wug list models")
+        return
+    printing.echo()
+    _print_lines([{"kind": row["kind"], "about": row["about"]} for row in _kinds()], head=True)
+    printing.echo("such as --model causal:gpt2; options: wug list models --all")
+
+
+def _print_runs(rows: Rows, *, gap: bool, most: int | None) -> None:
+    """The runs, a line each."""
+    if gap:
+        printing.echo()
+    if not rows:
+        common.say("no runs yet: wug run SUITE --model MODEL")
+        return
+    named = any(row["name"] for row in rows)
+    shown = [
+        name for name in ("run", "name", "started", "status", "model", "suites", "command") if named or name != "name"
+    ]
+    _print_lines([{name: _short(name, row[name]) for name in shown} for row in rows[:most]], head=True)
+    if most is not None and len(rows) > most:
+        printing.echo(f"{len(rows) - most} more: {common.again('list', 'runs')}")
+
+
+def _short(name: str, value: object) -> object:
+    """A cell of a line: a time to the minute."""
+    return str(value)[:16].replace("T", " ") if name == "started" else "" if value is None else value
+
+
+def _print(rows: Rows) -> None:
+    """A table whose cells may take several lines."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -52,27 +139,44 @@ def _print(rows: list[dict[str, object]]) -> None:
     printing.console(width=140).print(table)
 
 
-def _families() -> list[dict[str, object]]:
+def _print_lines(rows: Rows, *, head: bool = False, indent: str = "") -> None:
+    """Print a line a row, columns below each other; what does not fit of the last one is cut off."""
+    from rich.cells import cell_len, set_cell_size
+
+    from wug.show.markup import visible
+
+    if not rows:
+        return
+    cells = [[visible(_cell(value)).replace("\n", " ") for value in row.values()] for row in rows]
+    lines = [list(rows[0]), *cells] if head else cells
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    room = printing.console(width=WIDE).width - len(indent) - sum(widths[:-1]) - 2 * len(widths) + 2
+    numbers = [isinstance(value, int) for value in rows[0].values()]
+    for line in lines:
+        padded = [
+            " " * (width - cell_len(cell)) + cell if number else cell + " " * (width - cell_len(cell))
+            for cell, width, number in zip(line, widths, numbers, strict=True)
+        ]
+        last = line[-1] if cell_len(line[-1]) <= room else set_cell_size(line[-1], max(1, room - 1)) + "…"
+        printing.echo(f"{indent}{'  '.join([*padded[:-1], last])}".rstrip())
+
+
+def _family(name: str) -> dict[str, Any]:
     from wug import registry
 
-    return [
-        {
-            "family": name,
-            "about": registry.summary("families", name),
-            "scoring options (-S)": _described(family.OPTIONS),
-        }
-        for name, family in registry.usable("families")
-    ]
+    about = registry.summary("families", name)
+    return {"family": name, "about": about, "scoring options (-S)": _described(registry.find("families", name).OPTIONS)}
 
 
-def _suites(tags: tuple[str, ...]) -> list[dict[str, object]]:
+def _suites(tags: Iterable[str]) -> Rows:
     from wug.runs.opening import builtin_suites, open_suites
 
-    rows: list[dict[str, object]] = []
+    wanted = set(tags)
+    rows: Rows = []
     for name, path in builtin_suites().items():
         for suite in open_suites(str(path)):  # by its path: a file here may be called like it
             has = list(suite.meta.get("tags") or ())
-            if not tags or set(tags) & set(has):
+            if not wanted or wanted & set(has):
                 about = suite.meta.get("description") or _about(name, path.parent)
                 rows.append({"family": suite.kind, "suite": name, "items": len(suite), "about": about, "tags": has})
     return rows
@@ -87,7 +191,7 @@ def _about(name: str, family: Path) -> str:
     return ""
 
 
-def _builtin_models() -> list[dict[str, object]]:
+def _builtin_models() -> Rows:
     from wug.runs.opening import BUILTIN_MODELS, builtin_models
 
     return [
@@ -106,10 +210,10 @@ def _first_paragraph(card: Path) -> str:
     return paragraphs[1].strip().replace("`", "") if len(paragraphs) > 1 else ""
 
 
-def _kinds() -> list[dict[str, object]]:
+def _kinds() -> Rows:
     from wug import registry
 
-    rows: list[dict[str, object]] = []
+    rows: Rows = []
     for name, backend in registry.usable("models"):
         about = registry.summary("models", name)
         rows.append({"kind": f"{name}:", "about": about, "options (-M)": _described(backend.OPTIONS)})
@@ -123,22 +227,23 @@ def _described(options: Declared) -> dict[str, str]:
     return {option.name: option.described for option in declared(options)}
 
 
-def _runs(db: Path | None, whole: bool) -> list[dict[str, object]]:
-    """The runs; `whole` with what their commands say too."""
-    from wug.runs.store import Store
-
-    runs = Store(db or common.default_db()).runs()
+def _runs(db: Path | None, *, everything: bool) -> Rows:
+    """The runs, the latest first; those that were removed only with everything."""
+    runs = common.open_store(db).runs()
     return [
         {
             "run": r.id,
+            "name": r.name,
             "status": r.status,
             "model": r.model,
-            **({"specification": r.specification, "revision": r.revision} if whole else {}),
+            "specification": r.specification,
+            "revision": r.revision,
             "suites": r.suites,
             "started": r.started,
             "command": r.command,
         }
         for r in runs
+        if everything or r.removed is None
     ]
 
 

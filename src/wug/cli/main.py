@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import signal
 import sys
@@ -14,13 +13,23 @@ from typing import NoReturn
 import click
 
 from wug import __version__, registry
+from wug.cli import _manner as manner
 from wug.cli import _printing as printing
 from wug.errors import WugError, suggestion
 from wug.files import shortened
 
 
 class Named(click.Group):
-    """A group that knows the nearest name for an unknown one."""
+    """A group that knows the nearest name for an unknown one, and says in full what its commands do."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, with the whole first sentence of each command."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [
+            (name, own.get_short_help_str(limit=10_000)) for name, own in found if own is not None and not own.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -43,15 +52,12 @@ class Commands(Named):
         if cmd_name not in self.list_commands(ctx):
             return None
         command: click.Command = registry.find("cli", cmd_name).command
-        return command
+        return manner.on_either_side(command)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "--version", prog_name="wug")
-@click.option("--debug", is_flag=True, envvar="WUG_DEBUG", help="Show the traceback of an error.")
-@click.option("-q", "--quiet", is_flag=True, envvar="WUG_QUIET", help="No progress and no hints on stderr.")
-@click.pass_context
-def cli(ctx: click.Context, debug: bool, quiet: bool) -> None:
+def cli() -> None:
     """Test what a language model knows about language, the way linguists test speakers.
 
     \b
@@ -62,23 +68,20 @@ def cli(ctx: click.Context, debug: bool, quiet: bool) -> None:
     Results go to stdout; progress and warnings to stderr. Exit codes: 0 done, 1 failed, 2 usage,
     130 interrupted.
     """
-    ctx.obj = {"quiet": quiet}
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(printing.Lines("%(levelname)s: %(message)s"))
-    logging.addLevelName(logging.WARNING, "warning")
-    logger = logging.getLogger("wug")
-    logger.handlers[:] = [handler]
-    logger.setLevel(logging.ERROR if quiet else logging.WARNING)
-    logger.propagate = False
+
+
+manner.on_either_side(cli)
 
 
 def main() -> NoReturn:
     """Run the command line; every exit has its code."""
-    debug = "--debug" in sys.argv[1:2] or os.environ.get("WUG_DEBUG", "") not in ("", "0")
+    wanted = manner.Manner()
+    manner.begin_log()
     signal.signal(signal.SIGTERM, _interrupt)
     printing.prepare()
     try:
-        code = cli.main(prog_name="wug", standalone_mode=False)
+        wanted.take_effect()
+        code = cli.main(prog_name="wug", standalone_mode=False, obj=wanted)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
@@ -92,20 +95,20 @@ def main() -> NoReturn:
         printing.silence_stdout()
         sys.exit(141)
     except WugError as error:
-        if debug:
+        if wanted.debug:
             raise
         _end(f"error: {error}", 1)
     except OSError as error:
-        if debug:
+        if wanted.debug:
             raise
         printing.silence_stdout()  # it may be what cannot be written
         _end(f"error: {_explain(error)}", 1)
     except MemoryError:
-        if debug:
+        if wanted.debug:
             raise
         _end("error: the memory of this machine does not suffice for this", 1)
     except Exception as error:
-        if debug:
+        if wanted.debug:
             raise
         _end(
             f"error: wug itself failed ({type(error).__name__}: {error}).\n"

@@ -19,23 +19,29 @@ ITEMS = 20
 
 @common.having(common.DB)
 @click.command("report")
-@click.argument("runs", nargs=-1, required=True, type=int, metavar="RUN...")
-@click.option("-o", "--output", type=common.FILE, default="report.html", show_default=True, help="The page.")
-def command(runs: tuple[int, ...], output: Path, db: Path | None) -> None:
-    """Write runs as one HTML page that opens anywhere, without a network.
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "-o", "--output", type=common.OUTPUT_FILE, default="report.html", show_default=True, help="The page, .html."
+)
+def command(runs: tuple[str, ...], output: Path, db: Path | None) -> None:
+    """Write runs as one HTML page that opens anywhere, offline.
 
-    Several runs are also compared with the first, item by item, where they share suites.
+    RUN is a number, the beginning of a name, or last, which need not be said. Several runs are also compared with the
+    first, item by item, where they share suites.
 
     \b
+    wug report
     wug report 7 -o page.html
     wug report 7 8 9 -o models.html
     """
-    from wug.runs.store import Store
+    from wug.runs.naming import numbers
     from wug.show import charts
 
+    common.format_of(output, {".html": "html", ".htm": "html"})
     charts.require()
-    store = Store(db or common.default_db())
-    common.write_page(store, runs, _comparison(store, list(dict.fromkeys(runs))), output)
+    store = common.open_store(db)
+    found = list(dict.fromkeys(numbers(store.shelf, runs or ("last",))))
+    common.write_page(store, found, _comparison(store, found), output)
 
 
 def _comparison(store: Store, runs: list[int]) -> Comparison | None:

@@ -39,7 +39,7 @@ def command(
     device: str | None,
     form: str,
 ) -> None:
-    """Make a paper's table anew: the data, the models, the tests, and its own numbers beside ours.
+    """Make a paper's table anew, with its own numbers beside ours.
 
     Without a name, lists the recipes. Given again after a kill, it goes on where it was. A finished table is printed
     at once.

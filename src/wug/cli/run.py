@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,10 +45,16 @@ if TYPE_CHECKING:
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
 @click.option("--fetch", is_flag=True, help="Fetch published sets that are not here; see `wug data`.")
 @click.option("--accept", is_flag=True, help="With --fetch, accept licences that do not allow every use.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, spread evenly over it.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, every group with its share.")
 @common.choice("--interval", "wilson", "clopper-pearson", help="How intervals of shares are made.")
 @common.choice(
     "--engine", "local", "ray", help="Where the model runs: on this machine, or in copies on a Ray cluster, one a GPU."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=common.OUTPUT_FILE,
+    help="Also write the results to a file; its suffix says how: .json .csv .tsv .md .tex, .html a report.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="With --engine ray, how many copies.")
 def command(
@@ -66,7 +72,10 @@ def command(
     cache: Path | None,
     no_cache: bool,
     engine: str,
+    output: Path | None,
     workers: int | None,
+    summary: bool,
+    by: tuple[str, ...],
     save: bool,
     db: Path | None,
     form: str,
@@ -89,6 +98,9 @@ def command(
     from wug.runs.opening import model_spec
     from wug.runs.store import Store
 
+    common.refuse_both(summary, by)
+    if output is not None:
+        _require_writer(output, save)
     if not suites + more:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
     if workers is not None and engine == "local":
@@ -101,6 +113,7 @@ def command(
     chosen = _open(suites + more, {**suite_options, **given.suite_options}, kind, tags, limit)
     store = Store(db or common.default_db()) if save else None
     answers = None if no_cache else Cache(cache or common.default_cache())
+    common.tell_places(None if store is None else store.path, None if answers is None else answers.path)
     results: list[Result] = []
     saved: dict[str, int] = {}
     for name, own in _who(models, chosen):
@@ -109,13 +122,37 @@ def command(
         wanted = {**spec.options, **given.model_options(known), **model_options}
         opened = _opened(name, dataclasses.replace(spec, options=wanted), engine, workers)
         results += _run(own, name, opened, interval, store, answers, saved)
-    common.deliver(results, form, common.next_steps(saved) if saved else None)
+    if output is not None:
+        _write(results, output, store, saved.values())
+    common.deliver_made(results, form, common.next_steps(saved) if saved else None, summary=summary, by=by)
     if given.print_word_probs and form == "table":
         from wug.families.pairs.show import word_probabilities
 
         for line in (line for result in results for line in word_probabilities(result)):
             printing.echo(line)
     return 1 if any(result.status == "failed" for result in results) else 0
+
+
+def _require_writer(output: Path, save: bool) -> None:
+    """An error where results cannot be written to a file of that name: better now than after the model was asked."""
+    if common.format_of(output, {**common.SUFFIXES, ".html": "html"}) != "html":
+        return
+    from wug.show import charts
+
+    charts.require()
+    if not save:
+        raise click.UsageError("-o page.html is a report of the run that is kept: --no-save does not go with it")
+
+
+def _write(results: Sequence[Result], output: Path, store: Store | None, runs: Iterable[int]) -> None:
+    """Write results to a file in the format that its name asks for."""
+    from wug.show.table import FORMATS
+
+    if output.suffix.lower() == ".html":
+        assert store is not None
+        common.write_page(store, runs, None, output)
+    else:
+        common.deliver_text(FORMATS[common.SUFFIXES[output.suffix.lower()]](results), output)
 
 
 def _fetch(names: Sequence[str], accept: bool) -> None:

@@ -12,7 +12,7 @@ from wug.cli import _printing as printing
 @click.command("schema")
 @click.argument("kind")
 def command(kind: str) -> None:
-    """Print the JSON Schema of a family's files, for editors and other programs.
+    """Print the JSON Schema of a family's files, for editors.
 
     \b
     wug schema syntaxgym > suite.schema.json

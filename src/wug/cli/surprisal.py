@@ -45,7 +45,7 @@ WIDEST = 40
 @click.option("--entropy/--no-entropy", default=True, show_default=True, help="Entropy and rank, too.")
 @click.option("--window", type=common.POSITIVE, help="Tokens read at a time.  [default: the model's context]")
 @click.option("--stride", type=common.POSITIVE, help="Tokens by which windows go on.  [default: half a window]")
-@click.option("-o", "--output", type=common.FILE, help="A file.  [default: stdout]")
+@click.option("-o", "--output", type=common.OUTPUT_FILE, help="A file.  [default: stdout]")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), help="[default: as the file's name ends; on stdout, a table]"
 )
@@ -61,10 +61,10 @@ def command(
     no_cache: bool,
     **manner: Any,
 ) -> None:
-    """Print the surprisal of every word of texts, in bits, with entropy and rank.
+    """Print the surprisal of every word of texts, in bits.
 
-    FILE is a file of texts, one a line; a table (--column); words one a line, or CoNLL-U (--words given); or - for
-    stdin. A text past the model's context is read in windows.
+    Entropy and rank stand beside it. FILE is a file of texts, one a line; a table (--column); words one a line, or
+    CoNLL-U (--words given); or - for stdin. A text past the model's context is read in windows.
 
     \b
     wug surprisal story.txt --model causal:gpt2 --text file -o words.csv
@@ -87,6 +87,7 @@ def command(
         )
     texts = _read(files, column, given=manner["words"] == "given", part=text)
     answers = None if no_cache else Cache(cache or common.default_cache())
+    common.tell_places(None, None if answers is None else answers.path)
     common.say(f"loading {model}")
     try:
         with common.progress(f"reading {len(texts):,} texts") as tell:

@@ -19,9 +19,7 @@ OWN = ("127.0.0.1", "localhost", "::1")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=PORT,
-    show_default=True,
-    help="The port; a free one where it is taken.",
+    help=f"The port; 0 takes a free one.  [default: {PORT}, or a free one where that is taken]",
 )
 @click.option(
     "--host",
@@ -45,7 +43,7 @@ OWN = ("127.0.0.1", "localhost", "::1")
     help="The file of cached answers.  [default: answers.db in the user's cache folder]",
 )
 def command(
-    port: int,
+    port: int | None,
     host: str,
     opens: bool,
     folders: tuple[Path, ...],
@@ -53,7 +51,7 @@ def command(
     cache: Path | None,
     db: Path | None,
 ) -> None:
-    """Look at runs in the browser, while they go on; write suites and try sentences there.
+    """Look at runs in the browser; write suites, try sentences there.
 
     \b
     wug view
@@ -81,7 +79,8 @@ def command(
             folders=tuple(folder.resolve() for folder in folders) or (Path.cwd(),),
             models=models,
             host=host,
-            port=port,
+            port=PORT if port is None else port,
+            strict=port not in (None, 0),
             opens=opens,
             secret=os.environ.get("WUG_VIEW_TOKEN") or None,
         ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -14,20 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from wug import registry
-from wug.rows import Filter, Placed, rows_of
+from wug.show.breakdown import EVERY, first_field
+from wug.show.breakdown import fields as fields_of
 from wug.show.markup import visible
-from wug.show.numbers import percent, plain, spaced
+from wug.show.numbers import percent, spaced
 from wug.show.source import line_of
 from wug.show.table import cells
-from wug.show.text import item_lines
-from wug.show.view import Item
-from wug.show.views import items_of
 from wug.types import Estimate, Result, Signature
 
 MANY = 4
 """With this many results or more they share one table."""
-FOLDED = 20
-"""A field with more numbers than this as its values is one line."""
 BROKEN_DOWN = 2
 """With more checks than this only the first is broken down by groups."""
 
@@ -41,11 +36,15 @@ class SafeConsole(Console):
             yield piece if piece.control else Segment(visible(piece.text), piece.style)
 
 
-def show(results: Sequence[Result], console: Console) -> None:
-    """Print results: one after the other with what each check means, or many of them in one table."""
-    if len(results) < MANY:
+def show(results: Sequence[Result], console: Console, by: Sequence[str] | None = None) -> None:
+    """Print results: one after the other with what each check means, or many of them in one table.
+
+    Results that are to be broken down by some fields stand one after the other; without `by`, each of a few is broken
+    down by the field for a first look.
+    """
+    if len(results) < MANY or by:
         for result in results:
-            console.print(block(result))
+            console.print(block(result, by))
             print_signature(result.signature, console)
         _print_table(languages(results), console)
         return
@@ -65,8 +64,11 @@ def show(results: Sequence[Result], console: Console) -> None:
     print_signature(common_signature([result.signature for result in results]), console)
 
 
-def block(result: Result) -> RenderableType:
-    """One result: its checks with their meaning, groups and warnings."""
+def block(result: Result, by: Sequence[str] | None = None) -> RenderableType:
+    """One result: its checks with their meaning, groups and warnings; by some fields, or by that for a first look."""
+    every = fields_of(result)
+    first = first_field(result)
+    shown = set(every) if by and EVERY in by else set(by) if by is not None else {first}
     head = Text.assemble(
         (result.suite, "bold"), f"  {result.n:,} item{'s' * (result.n != 1)} · {result.model}", _status(result)
     )
@@ -78,7 +80,8 @@ def block(result: Result) -> RenderableType:
     checks = _checks(result)
     left_out = len({estimate.check for estimate in result.estimates}) > len(checks)
     for place, (check, fields) in enumerate(checks.items()):
-        lines = list(_grouped(result, fields))
+        own = {name: found for name, found in fields.items() if name in shown}
+        lines = list(_grouped(result, own))
         if place and len(checks) > BROKEN_DOWN:
             lines, left_out = [], left_out or bool(lines)
         for estimate in fields.get("all", ()):
@@ -90,6 +93,8 @@ def block(result: Result) -> RenderableType:
     parts: list[RenderableType] = [head, table]
     if not result.estimates and result.status == "complete":
         parts.append(Text("  nothing to judge: the suite has no predictions", style="dim"))
+    if others := [name for name in every if name not in shown]:
+        parts.append(Text(f"  also by {', '.join(others)}: --by {others[0]}", style="dim"))
     if left_out:
         parts.append(Text("  more checks and groups: --format csv", style="dim"))
     parts += [Text(f"  warning: {warning}", style="yellow") for warning in result.warnings]
@@ -184,30 +189,6 @@ def _print_table(table: Table, console: Console) -> None:
         console.print(table)
 
 
-def failures(result: Result) -> Iterator[str]:
-    """The items that fail, each with the checks that it fails and what explains them."""
-    rows = rows_of(result)
-    items = items_of(result, rows)
-    summary = registry.offered("families", result.kind, "SUMMARY")
-    failing: dict[str, list[Placed]] = {}
-    for row in rows.each(Filter(value="false")):
-        if row.outcome.check != summary:  # which says no more than what it sums up
-            failing.setdefault(row.outcome.item, []).append(row)
-    for name, some in failing.items():
-        shown: list[tuple[Item, list[str]]] = []
-        for row in some:
-            item = replace(items.show(row, rows.same_item(row)), failed=())
-            checks = next((checks for known, checks in shown if known == item), None)
-            if checks is None:
-                shown.append((item, checks := []))
-            checks.append(plain(row.outcome.check))
-        for item, checks in shown:
-            note = item.note if item.fails else ""
-            parts = (result.suite, f"{items.noun} {name}", ", ".join(dict.fromkeys(checks)), note)
-            yield "  ".join(filter(None, parts))
-            yield from (f"    {line}" for line in item_lines(item))
-
-
 def common_signature(signatures: Sequence[Signature]) -> Signature:
     """The fields of all signatures, with … for those that differ or that some lack."""
     keys = dict.fromkeys(key for signature in signatures for key, _ in signature.fields)
@@ -239,18 +220,8 @@ def _grouped(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterat
     for field, found in fields.items():
         if field == "all" or len(found) < 2:  # which says no more than `all` does
             continue
-        ordered = sorted(found, key=_by_number)
-        if len(found) > FOLDED and _by_number(ordered[0]) >= 0:
-            low, high = (end(found, key=lambda estimate: estimate.value) for end in (min, max))
-            yield (
-                f"    {field}",
-                f"{len(found)} values: --format csv",
-                f"{cells(result, low)[0]} to {cells(result, high)[0]}",
-                "",
-            )
-        else:
-            for estimate in ordered:
-                yield f"    {estimate.group}", f"n = {estimate.n:,}", *cells(result, estimate)
+        for estimate in sorted(found, key=_by_number):
+            yield f"    {estimate.group}", f"n = {estimate.n:,}", *cells(result, estimate)
 
 
 def _by_number(estimate: Estimate) -> float:

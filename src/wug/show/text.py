@@ -107,7 +107,21 @@ def _facts(values: Mapping[str, object]) -> Iterator[str]:
             yield f"{_flat(str(key))}:"
             yield from (f"  {line}" for line in _facts(value))
         else:
-            yield f"{_flat(str(key))}: {_flat(str(value))}"
+            yield f"{_flat(str(key))}: {_flat(_said(value))}"
+
+
+def _said(value: object) -> str:
+    """A value as a person writes it, and not as Python does."""
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case list() | tuple():
+            return ", ".join(map(_said, value)) or "–"
+        case Mapping():
+            return ", ".join(f"{key}: {_said(inner)}" for key, inner in value.items()) or "–"
+    return str(value)
 
 
 def _padded(text: str, width: int) -> str:

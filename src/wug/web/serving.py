@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import socket
@@ -37,6 +38,8 @@ class Options:
     host: str
     port: int
     opens: bool
+    strict: bool = False
+    """Whether it must be this port."""
     secret: str | None = field(default=None, repr=False)
     """What lets a browser in; None for one that is made up."""
 
@@ -59,7 +62,7 @@ def serve(options: Options, say: Callable[[str], None]) -> None:
         timeout_graceful_shutdown=2,
     )
     config.load()
-    taken = listen(options.host, options.port)
+    taken = listen(options.host, options.port, strict=options.strict)
     address = entrance.with_secret(f"http://{_shown(options.host)}:{taken.getsockname()[1]}/", site)
     say(f"wug view at {address}\n{options.db}\nThe address is for you alone. Ctrl-C ends it")
     later = threading.Timer(LATER, _fetch, args=(site,))
@@ -101,8 +104,8 @@ def site_of(options: Options) -> Site:
     )
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket at the port, or at a free one where that is taken."""
+def listen(host: str, port: int, *, strict: bool = False) -> socket.socket:
+    """A socket at the port, or at a free one where that is taken; an error instead where it must be this one."""
     kind = socket.AF_INET6 if ":" in host else socket.AF_INET
     for wanted in (port, 0):
         made = socket.socket(kind, socket.SOCK_STREAM)
@@ -113,6 +116,10 @@ def listen(host: str, port: int) -> socket.socket:
             made.close()
             if wanted == 0 or isinstance(error, socket.gaierror):
                 raise WugError(f"cannot listen at {host!r}: {error.strerror or error}. Choose another --host") from None
+            if strict and error.errno in (errno.EADDRINUSE, errno.EACCES):
+                raise WugError(
+                    f"port {port} cannot be used: {error.strerror or error}. Choose another --port; 0 takes a free one"
+                ) from None
             continue
         made.listen(1024)
         return made

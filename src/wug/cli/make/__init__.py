@@ -29,7 +29,7 @@ class Kinds(Named):
 
 @click.group("make", cls=Kinds)
 def command() -> None:
-    """Make new test material: minimal pairs from templates, sets of the PCFG SET family, COGS-style data.
+    """Make new test material: minimal pairs, PCFG SET, COGS.
 
     The same seed always makes the same files. A file that exists is not written over without --force.
 

@@ -17,7 +17,9 @@ OPTIONS = (
     click.Option(["--n"], type=common.POSITIVE, help=f"Grammatical sentences of each pattern.  [default: {EACH}]"),
     click.Option(["--all", "everything"], is_flag=True, help="All sentences that there are, instead of --n."),
     common.SEED_OF_MATERIAL,
-    click.Option(["-o", "--filename", "--output", "path"], type=common.FILE, help="The file.  [default: stdout]"),
+    click.Option(
+        ["-o", "--filename", "--output", "path"], type=common.OUTPUT_FILE, help="The file.  [default: stdout]"
+    ),
     click.Option(
         ["--format", "shape"],
         type=click.Choice(["sentence", "word"]),

@@ -26,7 +26,7 @@ PATH = click.Path(path_type=Path)
 
 @click.group("score", cls=Named)
 def command() -> None:
-    """Judge answers that were made elsewhere, in the shapes in which they are published.
+    """Judge answers that were made elsewhere, in published shapes.
 
     Files may be gzipped. What is printed and kept is what `wug run` would print and keep.
 
@@ -44,6 +44,8 @@ def _score(
     *,
     paths: tuple[Path, ...],
     more: tuple[Path, ...] | None = None,
+    summary: bool,
+    by: tuple[str, ...],
     save: bool,
     db: Path | None,
     form: str,
@@ -55,6 +57,7 @@ def _score(
     """
     from wug.runs.average import averages
 
+    common.refuse_both(summary, by)
     # Where files may stand without an option before them, one that is there twice counts once.
     judged = judge(paths if more is None else list(dict.fromkeys([*paths, *more])), **options)
     if judged is None:
@@ -62,7 +65,8 @@ def _score(
     results: list[Result] = [common.scored(suite, model, {}, rows) for suite, model, rows in judged]
     if spread is not None:
         results += averages(results, population=spread == "population")
-    common.deliver(results, form, common.keep(results, db) if save else None)
+    kept = common.keep(results, db) if save else None
+    common.deliver_made(results, form, kept, summary=summary, by=by)
 
 
 def _predictions(about: str, *names: str) -> click.Option:
@@ -103,7 +107,7 @@ def _kind(
     MORE,
     click.Option(
         ["--per-line"],
-        type=common.FILE,
+        type=common.OUTPUT_FILE,
         metavar="FILE",
         help="Write what there is to say about each line: .jsonl as JSON Lines, any other name as TSV.",
     ),

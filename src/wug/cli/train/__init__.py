@@ -93,7 +93,7 @@ KINDS = (
 
 @click.group("train", cls=Named, commands=KINDS)
 def command() -> None:
-    """Train a small model from scratch, on a CPU or a GPU, and save it so that `wug run` takes it.
+    """Train a small model from scratch, for `wug run`.
 
     A training that was stopped, even killed, goes on from its last checkpoint when the same command is given
     again, with the loss curve of an unbroken one. Whatever decides the loss is kept in FOLDER/training.

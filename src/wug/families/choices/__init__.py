@@ -16,7 +16,10 @@ from wug.families.pairs.oddities import capped
 from wug.files import checksum
 from wug.types import Problem, Suite
 
-__all__ = ["OPTIONS", "Candidate", "Choice", "ChoicesSuite", "check", "read", "recognises", "schema"]
+__all__ = ["BREAKDOWN", "OPTIONS", "Candidate", "Choice", "ChoicesSuite", "check", "read", "recognises", "schema"]
+
+BREAKDOWN = ("domain", "phenomenon", "negative_sample", "operations", "type")
+"""What a first look at a result is broken down by: the first that there is."""
 
 
 def recognises(path: Path, head: str) -> bool:

@@ -19,6 +19,9 @@ from wug.types import Problem
 if TYPE_CHECKING:
     from wug.families.cogs.scoring import Judged
 
+BREAKDOWN = ("type",)
+"""What a first look at a result is broken down by: the first that there is."""
+
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file has sentences with logical forms, or a folder has files called dev, test or gen that do."""

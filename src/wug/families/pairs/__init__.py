@@ -23,6 +23,7 @@ from wug.files import checksum_of
 from wug.types import Problem, Row, Suite
 
 __all__ = [
+    "BREAKDOWN",
     "OPTIONS",
     "Pair",
     "PairsSuite",
@@ -35,6 +36,9 @@ __all__ = [
     "schema",
     "score_published",
 ]
+
+BREAKDOWN = ("language", "phenomenon", "term", "type", "pattern", "paradigm", "condition")
+"""What a first look at a result is broken down by: the first that there is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from wug.types import Problem, Suite
 
 OPTIONS = (Option("split", SPLITS, "test", "which files of a folder to take"),)
 
+BREAKDOWN = ("function",)
+"""What a first look at a result is broken down by: the first that there is."""
+
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file or a folder is one of this family's, by its names and its first lines."""

@@ -1,0 +1,77 @@
+"""How much wug tells: -q, -v and --debug, before the command or behind it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import dataclass
+
+import click
+
+from wug.cli import _printing as printing
+
+
+@dataclass(slots=True)
+class Manner:
+    """What the user asked for on either side of the command."""
+
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+
+    def take_effect(self) -> None:
+        """Let the log tell as much as is wanted."""
+        logger = logging.getLogger("wug")
+        level = logging.INFO if self.verbose else logging.ERROR if self.quiet else logging.WARNING
+        logger.setLevel(level)
+
+
+def _take(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Note the flag where it is given; without it, what was said on the other side stays."""
+    if value and param.name is not None:
+        manner = ctx.find_object(Manner)
+        assert manner is not None
+        setattr(manner, param.name, True)
+        manner.take_effect()
+
+
+def _flag(*names: str, help: str, envvar: str | None = None) -> click.Option:
+    return click.Option(names, is_flag=True, expose_value=False, callback=_take, help=help, envvar=envvar)
+
+
+FLAGS = (
+    _flag("-q", "--quiet", envvar="WUG_QUIET", help="No progress and no hints on stderr."),
+    _flag(
+        "-v", "--verbose", envvar="WUG_VERBOSE", help="Also tell where runs and answers are kept, and what is asked."
+    ),
+    _flag("--debug", envvar="WUG_DEBUG", help="Show the traceback of an error."),
+)
+"""For the command `wug` and for every command below it."""
+
+
+def on_either_side(command: click.Command) -> click.Command:
+    """The command, with the flags behind its own options and those of the commands in it."""
+    known = {param.name for param in command.params}
+    command.params.extend(flag for flag in FLAGS if flag.name not in known)
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            on_either_side(below)
+    return command
+
+
+def begin_log() -> None:
+    """Let warnings go to stderr as lines."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Levels())
+    logger = logging.getLogger("wug")
+    logger.handlers[:] = [handler]
+    logger.propagate = False
+
+
+class _Levels(printing.Lines):
+    """Lines with the level before them, unless they only tell."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        line = super().format(record)
+        return line if record.levelno <= logging.INFO else f"{record.levelname.lower()}: {line}"

@@ -1,0 +1,42 @@
+"""Files that commands write: where they may stand, and what their names ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+SUFFIXES = {".json": "json", ".csv": "csv", ".tsv": "tsv", ".md": "md", ".tex": "latex"}
+"""How the name of a file with results ends, and the format that it has."""
+
+
+class OutputFile(click.Path):
+    """A file to write, in a folder that is there."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, or a usage error where nothing could be written there."""
+        path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
+        folder = path.parent
+        if not folder.is_dir():
+            self.fail(f"{str(path)!r}: there is no folder {str(folder)!r}. Make it first, or name another", param, ctx)
+        return path
+
+
+OUTPUT_FILE = OutputFile()
+
+
+def format_of(path: Path, known: Mapping[str, str]) -> str:
+    """The format that the name of a file asks for, or an error that lists those that there are."""
+    from wug.errors import InputError, suggestion
+
+    suffix = path.suffix.lower()
+    if suffix not in known:
+        what = f"{suffix!r} is no ending of a file that can be written" if suffix else "its name has no ending"
+        near = suggestion(suffix, known) if suffix else ""
+        raise InputError(f"{what}: use {' '.join(known)}.{near if 'Did you' in near else ''}", file=path)
+    return known[suffix]

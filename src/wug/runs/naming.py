@@ -1,0 +1,77 @@
+"""The run that a user's word stands for: its number, `last`, or the beginning of a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from wug.errors import StoreError, nearest
+from wug.files import shortened
+from wug.runs.shelf import Run, Shelf
+
+LAST = "last"
+"""The word for the latest run."""
+LISTED = 5
+"""Runs that a word could stand for, listed at most."""
+
+
+def find(shelf: Shelf, word: str) -> Run:
+    """The run of a number, the latest for `last`, or the only one whose name, or else whose model, begins so.
+
+    Removed runs are found by their numbers alone.
+    """
+    word = word.strip()
+    if word.isascii() and word.isdigit() and len(word) < 19:
+        return shelf.run(int(word))
+    runs = [run for run in shelf.runs() if run.removed is None]
+    if not runs:
+        raise StoreError(f"no run {shortened(word)!r} in {shelf.path}; there is none yet: wug run SUITE --model MODEL")
+    if word == LAST:
+        return shelf.run(runs[0].id)
+    found = _beginning(runs, word)
+    if len(found) == 1:
+        return shelf.run(found[0].id)
+    if found:
+        raise StoreError(f"{shortened(word)!r} could be {_listed(found)}. Write more of the name, or the number")
+    near = nearest(word, [name for run in runs for name in _names(run)])
+    meant = f" Did you mean {near!r}?" if near else ""
+    raise StoreError(
+        f"no run {shortened(word)!r} in {shelf.path}.{meant} Give the number of a run, {LAST}, or the beginning of a "
+        "name (wug list runs)"
+    )
+
+
+def numbers(shelf: Shelf, words: Iterable[str]) -> list[int]:
+    """The numbers of the runs that words stand for."""
+    return [find(shelf, word).id for word in words]
+
+
+def side(shelf: Shelf, text: str) -> list[int]:
+    """The numbers of the runs of `1,2,base`: words joined by commas, or one name that has commas itself."""
+    if any(run.name == text for run in shelf.runs()):
+        return numbers(shelf, [text])
+    return numbers(shelf, text.split(","))
+
+
+def _beginning(runs: Sequence[Run], word: str) -> list[Run]:
+    """The runs that a word may stand for: one called exactly so, those called nearly so, those of a model."""
+    if not word:
+        return []
+    exact = [run for run in runs if run.name == word]
+    named = exact or [run for run in runs if run.name is not None and run.name.startswith(word)]
+    return named or [run for run in runs if any(name.startswith(word) for name in _models(run))]
+
+
+def _models(run: Run) -> list[str]:
+    """What a run's model is called: `causal/gpt2@607a30d` as a whole and without its kind, and as the user named it."""
+    written = run.specification or ""
+    return [run.model, run.model.partition("/")[2], written, written.partition(":")[2]]
+
+
+def _names(run: Run) -> list[str]:
+    return [name for name in (run.name, run.model.partition("/")[2].partition("@")[0]) if name]
+
+
+def _listed(runs: Sequence[Run]) -> str:
+    some = [f"{run.id} ({run.name or run.model})" for run in runs[:LISTED]]
+    more = f" and {len(runs) - LISTED} more" if len(runs) > LISTED else ""
+    return f"run {', '.join(some)}{more}"

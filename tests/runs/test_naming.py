@@ -1,0 +1,93 @@
+"""Words for runs: numbers, `last`, beginnings of names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from made_runs import keep, outcomes, result
+from wug.errors import StoreError
+from wug.runs.naming import find, numbers, side
+from wug.runs.shelf import Shelf
+from wug.runs.store import Store
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    """Runs 1 to 4 of gpt2, gpt2, opt and bert; 1 is called base-1, 2 base-2 and 3 is called large,small."""
+    path = tmp_path / "wug.db"
+    for model in ("causal/gpt2@1", "causal/gpt2@2", "causal/opt@1", "masked/bert@1"):
+        keep(path, result("words", model, outcomes({"accuracy": [True]})))
+    store = Store(path)
+    with store._transaction():
+        for number, name in ((1, "base-1"), (2, "base-2"), (3, "large,small")):
+            store._db.execute("UPDATE runs SET name = ? WHERE id = ?", (name, number))
+            store._seal_run(number)
+    store.close()
+    return Shelf(path)
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("2", 2),
+        ("last", 4),
+        ("base-2", 2),
+        ("large", 3),
+        ("opt", 3),  # no name begins so, and one model does
+        ("masked/b", 4),
+        ("causal/gpt2@1", 1),
+    ],
+)
+def test_a_word_stands_for_the_one_run_that_it_fits(shelf: Shelf, word: str, number: int) -> None:
+    assert find(shelf, word).id == number
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("base", r"'base' could be run 2 \(base-2\), 1 \(base-1\)\. Write more of the name, or the number"),
+        ("gpt2", r"'gpt2' could be run 2 \(base-2\), 1 \(base-1\)"),
+        ("bass-2", r"no run 'bass-2' in .*wug\.db\. Did you mean 'base-2'\?"),
+        ("9", r"no run 9 in .*wug\.db; the latest is 4"),
+        ("", r"no run '' in"),
+        ("²", r"no run '²' in"),
+    ],
+)
+def test_a_word_that_fits_no_run_or_several_is_refused(shelf: Shelf, word: str, message: str) -> None:
+    with pytest.raises(StoreError, match=message):
+        find(shelf, word)
+
+
+def test_an_exact_name_comes_before_longer_ones(shelf: Shelf) -> None:
+    store = Store(shelf.path)
+    with store._transaction():
+        store._db.execute("UPDATE runs SET name = 'base' WHERE id = 4")
+        store._seal_run(4)
+    store.close()
+    assert find(shelf, "base").id == 4
+
+
+def test_a_removed_run_is_found_by_its_number_alone(shelf: Shelf) -> None:
+    store = Store(shelf.path)
+    with store._transaction():
+        store._db.execute("UPDATE runs SET removed = '2026-01-01' WHERE id = 4")
+        store._seal_run(4)
+    store.close()
+    assert find(shelf, "last").id == 3
+    assert find(shelf, "4").id == 4
+    with pytest.raises(StoreError, match="no run 'masked'"):
+        find(shelf, "masked")
+
+
+def test_an_empty_store_says_how_to_begin(tmp_path: Path) -> None:
+    Store(tmp_path / "new.db").close()
+    with pytest.raises(StoreError, match="there is none yet: wug run SUITE"):
+        find(Shelf(tmp_path / "new.db"), "last")
+
+
+def test_sides_are_words_joined_by_commas_or_a_name_that_has_commas(shelf: Shelf) -> None:
+    assert numbers(shelf, ["1", "last"]) == [1, 4]
+    assert side(shelf, "base-1, last") == [1, 4]
+    assert side(shelf, "large,small") == [3]
