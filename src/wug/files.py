@@ -99,14 +99,16 @@ def largest() -> int:
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, compressed or not, without a byte-order mark; line ends as they are."""
     data = read_bytes(path)
+    if encoding := _wide(data):
+        raise InputError(
+            f"{encoding}, as some Windows programs write it, and not UTF-8. Save the file as UTF-8", file=path
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
-            f"not UTF-8 text (byte 0x{data[error.start]:02x}){_guess(data)}. Save the file as UTF-8",
-            file=path,
-            place=f"line {line}",
+            f"not UTF-8 text (byte 0x{data[error.start]:02x}). Save the file as UTF-8", file=path, place=f"line {line}"
         ) from None
 
 
@@ -140,7 +142,8 @@ def head(path: Path) -> str:
 
 def require_text(path: Path) -> None:
     """The error that says so, where a file does not begin as UTF-8 text."""
-    if "\ufffd" in head(path)[:-4]:  # a last character may have been cut off
+    start = head(path)[:-4]  # a last character may have been cut off
+    if "\ufffd" in start or "\0" in start:
         read_text(path)
 
 
@@ -240,11 +243,18 @@ def _read_bounded(plain: BinaryIO, path: Path, most: int) -> bytes:
     return found.getvalue()
 
 
-def _guess(data: bytes) -> str:
-    """What else the text of a file that is not UTF-8 seems to be in."""
+def _wide(data: bytes) -> str:
+    """The name of the encoding with two or four bytes a letter that a text is in; empty where it is in none."""
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "UTF-32 text"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return ": it is UTF-16, as some Windows programs write it"
-    return ""
+        return "UTF-16 text"
+    start = data[:4096]
+    # Without a mark before it: of Latin letters every second byte is 0, and of no UTF-8 text any.
+    every_second = any(
+        start[at::2].count(0) > 0.4 * len(start) > 2 and not start[1 - at :: 2].count(0) for at in (0, 1)
+    )
+    return "UTF-16 text" if every_second else ""
 
 
 def _decompressed(raw: BinaryIO) -> BinaryIO:

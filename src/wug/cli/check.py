@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wug.cli import _common as common
 from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
@@ -16,24 +17,37 @@ if TYPE_CHECKING:
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--kind", help="The family, where the content does not tell.")
+@click.option(
+    "-S",
+    "options",
+    multiple=True,
+    callback=common.pairs,
+    metavar="KEY=VALUE",
+    help="A scoring option, as of `wug run`; see `wug list suites --all`.",
+)
 @click.option("--strict", is_flag=True, help="Warnings count as faults.")
-def command(files: tuple[str, ...], kind: str | None, strict: bool) -> int:
+def command(files: tuple[str, ...], kind: str | None, options: dict[str, str], strict: bool) -> int:
     """Find every fault and oddity of test material.
 
-    FILE is a file, a folder, or a built-in name. Exit 0 when there is no fault, 1 otherwise.
+    FILE is a file, a folder, or a built-in name. The predictions of a sound SyntaxGym suite are read back in English.
+    Exit 0 when there is no fault, 1 otherwise.
 
     \b
     wug check my_suite.json
     wug check suites/ --strict
+    wug check mine.csv -S good=acceptable -S bad=unacceptable
     """
     from wug.errors import InputError, SuiteError
-    from wug.runs.opening import check_file, locate
+    from wug.runs.opening import check_file, locate, read_back
     from wug.types import Problem
 
     faults = 0
     for path in [path for text in files for path in locate(text)]:
+        meaning: list[str] = []
         try:
-            problems = check_file(Path(path), kind)
+            problems = check_file(Path(path), kind, options)
+            if not any(problem.level == "error" for problem in problems):
+                meaning = read_back(Path(path), kind, options)
         except SuiteError as error:
             problems = list(error.problems)
         except InputError as error:
@@ -44,6 +58,8 @@ def command(files: tuple[str, ...], kind: str | None, strict: bool) -> int:
         printing.echo(f"{path}: {_summary(problems)}")
         for problem in problems:
             printing.echo("\n".join(f"  {line}" for line in f"{problem.level}: {problem}".split("\n")))
+        for line in meaning:
+            printing.echo(f"  {line}")
     return 1 if faults else 0
 
 

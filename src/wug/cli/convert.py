@@ -35,7 +35,7 @@ def command(source: Path, target: Path, kind: str | None, options: dict[str, str
     from wug.runs.opening import family_of, locate
 
     (path,) = locate(str(source))[:1]
-    family = family_of(path, kind)
+    family = family_of(path, kind, options)
     module = registry.find("families", family)
     if "convert" not in vars(module):
         raise WugError(f"{family} material has no other format to convert to")

@@ -84,6 +84,8 @@ def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
         printing.echo(f"{registry.summary('families', family)}{every}")
         _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in own], indent="  ")
     if not tags:
+        for family in set(registry.names("families")) - {row["family"] for row in rows}:
+            printing.echo(f"{family}: {registry.summary('families', family)}  (no built-in suite)")
         printing.echo("published sets: wug data list   tags and scoring options: wug list suites --all")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.util import find_spec
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -35,6 +36,8 @@ ARCHITECTURES = {
 }
 """How the names of architectures end, and the kinds of model that they are."""
 
+NAMES_PAIRS = frozenset({"good", "form", "lines"})
+"""Options that only a file of pairs can need: what its grammatical side is."""
 BUILTIN = "wug_"
 """What stands before a family's name where its built-in suites are meant."""
 BUILTIN_MODELS = {
@@ -121,7 +124,9 @@ def open_suites(
     given = options or {}
     places = [place for text in ([texts] if isinstance(texts, str) else texts) for place in _located(text, kind)]
     # Files of pairs may be such that only the catalogue tells what they are.
-    families = ["pairs" if place.family == "pairs" and not kind else family_of(place.path, kind) for place in places]
+    families = [
+        "pairs" if place.family == "pairs" and not kind else family_of(place.path, kind, given) for place in places
+    ]
     known = {family: names(registry.find("families", family).OPTIONS) for family in families}
     refuse_unknown(given, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
     suites: list[Suite] = []
@@ -191,8 +196,8 @@ def _named(text: str) -> Iterator[Meaning]:
         yield Meaning(f"the published set {data.find(text).name}", f'"$(wug data path {text})"')
 
 
-def family_of(path: Path, kind: str | None = None) -> str:
-    """The family that a file or folder belongs to, by its content."""
+def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()) -> str:
+    """The family that a file or folder belongs to, by its content, or else by options that only one family has."""
     if kind is not None:
         registry.find("families", kind)
         return kind
@@ -201,20 +206,35 @@ def family_of(path: Path, kind: str | None = None) -> str:
         if family.recognises(path, start):
             return name
     require_text(path)
+    if NAMES_PAIRS & set(options):
+        return "pairs"
     kinds = ", ".join(registry.names("families"))
     empty = path.is_file() and path.stat().st_size == 0
     what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
     remedy = (
-        "A table with columns of its own: --kind pairs -S good=COLUMN -S bad=COLUMN. A sentence a line, good and bad "
-        "in turn: --kind pairs -S lines=good-bad, or bad-good"
+        "A table with columns of its own: -S good=COLUMN -S bad=COLUMN. A sentence a line, good and bad in turn: "
+        "-S lines=good-bad, or bad-good"
     )
     raise InputError(what if empty else f"{what}. {remedy}", file=path)
 
 
-def check_file(path: Path, kind: str | None = None) -> list[Problem]:
-    """Every fault and oddity of a file."""
-    problems: list[Problem] = registry.find("families", family_of(path, kind)).check(path)
+def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
+    """Every fault and oddity of a file, as it would be read with these options."""
+    given = options or {}
+    family = family_of(path, kind, given)
+    module = registry.find("families", family)
+    refuse_unknown(given, names(module.OPTIONS), family)
+    takes_options = len(signature(module.check).parameters) > 1
+    if given and not takes_options:
+        raise InputError(f"the family {family} checks its files without options: leave out -S")
+    problems: list[Problem] = module.check(path, given) if takes_options else module.check(path)
     return problems
+
+
+def read_back(path: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> list[str]:
+    """What a file without faults asks, in English, where its family can tell."""
+    tell = vars(registry.find("families", family_of(path, kind, options or {}))).get("read_back")
+    return [] if tell is None else list(tell(path, options or {}))
 
 
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> Opened:

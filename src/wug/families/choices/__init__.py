@@ -9,7 +9,7 @@ from typing import Any
 from wug.errors import InputError, SuiteError
 from wug.families.choices import formats, oddities
 from wug.families.choices.choice import Candidate, Choice
-from wug.families.choices.settings import OPTIONS, Settings, settings
+from wug.families.choices.settings import OPTIONS, settings
 from wug.families.choices.suite import ChoicesSuite
 from wug.families.pairs.formats.marked import stem
 from wug.families.pairs.oddities import capped
@@ -40,13 +40,14 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     return [ChoicesSuite(stem(path), tuple(parsed.choices), chosen, parsed.format, notices, _checksum(parsed.choices))]
 
 
-def check(path: Path) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every fault and oddity of a file."""
+    chosen = settings(options or {})
     try:
-        parsed = formats.parse(path, Settings())
+        parsed = formats.parse(path, chosen)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
-    found = [*parsed.problems, *oddities.counted(parsed.choices, Settings()), *oddities.repeated(parsed.choices)]
+    found = [*parsed.problems, *oddities.counted(parsed.choices, chosen), *oddities.repeated(parsed.choices)]
     if not parsed.choices and not found:
         found.append(Problem("error", "", "there are no items in it"))
     return capped(found)

@@ -46,15 +46,17 @@ def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
     return [CogsSuite(read_gold(files[name], dialect), chosen) for name in wanted]
 
 
-def check(path: Path) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every fault and oddity of a gold file, or of all files of a folder."""
-    files = list(_files(path).values()) if path.is_dir() else [path]
+    values = read_options(OPTIONS, options or {}, "cogs")
+    named = _files(path) if path.is_dir() else {}
+    files = [file for name, file in named.items() if name in (values["split"] or named)] if path.is_dir() else [path]
     if not files:
         return [Problem("error", "", f"no file called {', '.join(f'{name}.tsv' for name in SPLITS)} in it")]
     found: list[Problem] = []
     for file in files:
         try:
-            faults = list(problems(file))
+            faults = list(problems(file, values["dialect"]))
         except InputError as error:
             faults = [Problem("error", error.place or "", error.message)]
         if len(files) > 1:

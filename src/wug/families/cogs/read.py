@@ -134,11 +134,11 @@ def looks_like_gold(head: str) -> bool:
         return False
 
 
-def problems(path: Path) -> Iterator[Problem]:
-    """Every fault and oddity of a gold file."""
+def problems(path: Path, dialect: str | None = None) -> Iterator[Problem]:
+    """Every fault and oddity of a gold file, whose forms are in a dialect, or in that which they look like."""
     lines = text_lines(path)
     rows = [(number, line.split("\t")) for number, line in enumerate(lines, 1)]
-    dialect = recognise(row[1] for _, row in rows if len(row) == 3)
+    spoken = _dialect(dialect) or recognise(row[1] for _, row in rows if len(row) == 3)
     seen: dict[str, int] = {}
     for number, row in rows:
         place = f"line {number}"
@@ -151,7 +151,7 @@ def problems(path: Path) -> Iterator[Problem]:
             yield Problem("warning", place, f"the sentence stands on line {seen[sentence]} already: {sentence!r}")
         seen.setdefault(sentence, number)
         try:
-            found = violations(parse(form, dialect))
+            found = violations(parse(form, spoken))
         except FormulaError as error:
             yield Problem("error", place, f"not a logical form: {error}")
             continue

@@ -90,10 +90,12 @@ def read_published(path: Path, columns: Sequence[str] | None = None) -> Publishe
     return Published(suite, judged.columns)
 
 
-def check(path: Path) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every fault and oddity of a file or a folder."""
+    given = dict(options or {})
+    settings(given)  # an option that is none is an error as it is when the file is run
     try:
-        parsed = formats.parse(path, {})
+        parsed = formats.parse(path, given)
         misfit = running(path, parsed.pairs)
         return [*oddities.problems(parsed), *([misfit] if isinstance(misfit, Problem) else [])]
     except SuiteError as error:

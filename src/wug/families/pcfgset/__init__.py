@@ -53,10 +53,11 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     return suites
 
 
-def check(path: Path) -> list[Problem]:
-    """Everything wrong or odd in the test, dev and train sets of a folder, or in one file."""
+def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+    """Everything wrong or odd in the test, dev and train sets of a folder, or in one of them, or in one file."""
+    wanted = read_options(OPTIONS, options or {}, "pcfgset")["split"]
     try:
-        every = {test.files: test for split in SPLITS for test in find_tests(path, split)}
+        every = {test.files: test for split in ([wanted] if options else SPLITS) for test in find_tests(path, split)}
         if not every:
             raise InputError("no test.src, unrolled_test.tsv or the like", file=path)
     except InputError as fault:

@@ -13,7 +13,7 @@ from wug.families.syntaxgym.checks import SUMMARY as SUMMARY
 from wug.families.syntaxgym.faults import Faults
 from wug.families.syntaxgym.files import COLUMNS, header, is_table, plain_name
 from wug.families.syntaxgym.options import OPTIONS as OPTIONS
-from wug.families.syntaxgym.options import Choices, choices
+from wug.families.syntaxgym.options import choices
 from wug.families.syntaxgym.read import inspect, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.tables import tsv as tsv
@@ -36,14 +36,20 @@ def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
     return [read_suite(path, choices(options))]
 
 
-def check(path: Path) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every fault and oddity of a suite file, faults first."""
     faults = Faults()
     try:
-        inspect(path, Choices(), faults)
+        inspect(path, choices(options or {}), faults)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
     return faults.problems()
+
+
+def read_back(path: Path, options: Mapping[str, str]) -> list[str]:
+    """What each prediction of a suite says, in English."""
+    suite = read_suite(path, choices(options))
+    return [f"prediction {n}: {one.formula.english(suite.regions)}" for n, one in enumerate(suite.predictions)]
 
 
 def schema() -> dict[str, Any]:

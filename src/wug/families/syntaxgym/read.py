@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wug.errors import FormulaError, InputError, UnknownName, suggestion
+from wug.errors import InputError, UnknownName, nearest, suggestion
 from wug.families.syntaxgym import formula, oddities
 from wug.families.syntaxgym.faults import Faults, kind
 from wug.families.syntaxgym.files import load
@@ -259,12 +260,16 @@ def _predictions(
     predictions = []
     for index, raw in enumerate(given):
         try:
-            parsed = formula.parse(source(raw))
-            predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
-        except FormulaError as error:
-            faults.formula(f"prediction {index}", error)
+            text = source(raw)
         except InputError as error:
             faults.error(f"prediction {index}", error.message)
+            continue
+        found = formula.faults(text, regions, conditions)
+        for fault in found:
+            faults.formula(f"prediction {index}", fault)
+        if not found:
+            parsed = formula.parse(text)
+            predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
     return predictions
 
 
@@ -297,13 +302,24 @@ def _legacy(raw: Mapping[str, Any]) -> str:
 
 
 def conditions_needed(predictions: list[Prediction], items: list[Item], faults: Faults) -> None:
-    """Every item must have the conditions that the predictions compare."""
+    """Every item must have the conditions that the predictions compare; one that nearly has one has misspelt it."""
+    every = Counter(condition.name for item in items for condition in item.conditions)
+    misspelt: set[tuple[int | str, str]] = set()
     for index, prediction in enumerate(predictions):
         needed = list(dict.fromkeys(condition for _, condition in prediction.formula.atoms()))
         for item in items:
             have = {condition.name for condition in item.conditions}
             for name in needed:
-                if name not in have:
+                if name in have or (item.number, name) in misspelt:
+                    continue
+                # What most items have is no misspelling of what most have.
+                if near := nearest(name, [other for other in have if every[other] <= len(items) / 2]):
+                    misspelt.add((item.number, name))
+                    faults.error(
+                        f"item {item.number}, condition {near}",
+                        f"unknown condition {near!r}. Did you mean {name!r}, which prediction {index} needs?",
+                    )
+                else:
                     faults.error(
                         f"item {item.number}", f"condition {name!r} is missing, which prediction {index} needs"
                     )

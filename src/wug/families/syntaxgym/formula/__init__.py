@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
@@ -38,6 +39,7 @@ __all__ = [
     "Node",
     "canonical",
     "close",
+    "faults",
     "parse",
 ]
 
@@ -80,9 +82,7 @@ class Formula:
 
         def resolved(atom: Atom) -> Atom:
             region = _region(atom, regions, self.source)
-            if atom.condition not in conditions:
-                message = f"unknown condition {atom.condition!r}.{suggestion(atom.condition, conditions)}"
-                raise FormulaError(message, self.source, *atom.condition_columns)
+            _require_condition(atom, conditions, self.source)
             return replace(atom, region=region)
 
         return replace(self, tree=with_atoms(self.tree, resolved))
@@ -114,6 +114,24 @@ class Formula:
 def parse(source: str) -> Formula:
     """The prediction that `source` says, or FormulaError with a caret under the fault."""
     return Formula(source, _parser.parse(source))
+
+
+def faults(source: str, regions: Mapping[int, str], conditions: Collection[str]) -> list[FormulaError]:
+    """Everything that is wrong with a prediction, from left to right; names count where there are conditions."""
+    found = _parser.faults(source)
+    for atom in _parser.atoms(source) if conditions else ():
+        for look in (partial(_region, atom, regions), partial(_require_condition, atom, conditions)):
+            try:
+                look(source)
+            except FormulaError as error:
+                found.append(error)
+    return sorted(found, key=lambda error: error.start)
+
+
+def _require_condition(atom: Atom, conditions: Collection[str], source: str) -> None:
+    if atom.condition not in conditions:
+        message = f"unknown condition {atom.condition!r}.{suggestion(atom.condition, conditions)}"
+        raise FormulaError(message, source, *atom.condition_columns)
 
 
 def _region(atom: Atom, regions: Mapping[int, str], source: str) -> int | str:

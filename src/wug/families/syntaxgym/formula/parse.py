@@ -74,17 +74,48 @@ def parse(source: str) -> Node:
     return _Parser(source).prediction()
 
 
-def _tokens(source: str) -> list[_Token]:
+def faults(source: str) -> list[FormulaError]:
+    """Everything that keeps a prediction from being read: each piece that is none, or else the first fault of order."""
+    found: list[FormulaError] = []
+    _tokens(source, found)
+    if not found:
+        try:
+            parse(source)
+        except FormulaError as error:
+            found.append(error)
+    return found
+
+
+def atoms(source: str) -> list[tree.Atom]:
+    """The regions and conditions that a prediction speaks of, also where it cannot be read as a whole."""
+    return [token.value for token in _tokens(source, []) if isinstance(token.value, tree.Atom)]
+
+
+def _tokens(source: str, found: list[FormulaError] | None = None) -> list[_Token]:
+    """The pieces of a prediction; FormulaError at the first that is none, unless `found` takes all of them."""
     tokens = []
     place = 0
     while place < len(source):
         if space := _SPACE.match(source, place):
             place = space.end()
             continue
-        token = _token(source, place)
+        try:
+            token = _token(source, place)
+        except FormulaError as error:
+            if found is None:
+                raise
+            found.append(error)
+            place = _behind(source, place, error)
+            continue
         tokens.append(token)
         place = token.end
     return [*tokens, _Token("end", len(source), len(source))]
+
+
+def _behind(source: str, place: int, error: FormulaError) -> int:
+    """Where to go on after a fault: behind the bracket of what should be a region with its condition."""
+    closing = source.find(")", error.end - 1) if source[place] == "(" else -1
+    return max(place + 1, error.end if closing < 0 else closing + 1)
 
 
 def _token(source: str, place: int) -> _Token:
