@@ -4,9 +4,9 @@
     python benchmarks/surprisal.py --large             peak memory of wug with a vocabulary of 256,000
     python benchmarks/surprisal.py --parity            1,000 sentences and six tokenizers, word for word
 
-Times are of whole processes: start, loading, tokenising, scoring, writing a CSV file. wug also gives entropy and rank;
-minicons (`word_score_tokenized`) gives surprisals alone, in several batch sizes, of which the fastest counts. Sentences
-are those of benchmarks/scoring.py.
+Times are of whole processes: start, loading, tokenising, scoring, writing a CSV file. minicons (`word_score_tokenized`)
+gives surprisals alone, in several batch sizes, of which the fastest counts; so does wug in the first line, and entropy
+and rank beside them in the second. Sentences are those of benchmarks/scoring.py.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ import argparse
 import csv
 import importlib
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import scoring
+from timing import DATA, ROOT, Took, head, line, took
 
-ROOT = Path(__file__).resolve().parents[1]
+Rows: TypeAlias = dict[tuple[int, int], tuple[str, float]]
+"""Word and bits by text and place."""
 GEMMA = 256_000
 NEAR = 1e-4
 """Bits by which two programs may differ."""
@@ -53,39 +52,21 @@ with open(out, "w", newline="") as file:
 
 def sentences(count: int) -> list[str]:
     """Half of them of SyntaxGym, half of BLiMP, each spread evenly; shorter than any context."""
-    data = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data"))
-    gym = scoring.syntaxgym_sentences(data)
-    blimp = scoring.blimp_sentences(data, 2 * count)
+    gym = scoring.syntaxgym_sentences(DATA)
+    blimp = scoring.blimp_sentences(DATA, 2 * count)
     half = count // 2 if blimp else count
     return [*gym[:: max(1, len(gym) // half)][:half], *blimp[:: max(1, len(blimp) // half)][: count - half]]
 
 
-def timed(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds and peak GiB of a process."""
-    script = (
-        "import json, resource, subprocess, sys\n"
-        "subprocess.run(sys.argv[1:], check=True)\n"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", script, *command],
-        check=True,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONWARNINGS": "ignore", "HF_HUB_OFFLINE": "1", "WUG_QUIET": "1"},
-    )
-    return time.perf_counter() - start, int(done.stdout.split()[-1]) / 2**20
-
-
-def wug(model: Path, texts: Path, out: Path) -> list[str]:
+def wug(model: Path, texts: Path, out: Path, *more: str) -> list[str]:
     """The command."""
     return [
         *(sys.executable, "-m", "wug", "surprisal", str(texts), "--model", f"causal:{model}"),
-        *("--no-cache", "-o", str(out)),
+        *("--no-cache", "-o", str(out), *more),
     ]
 
 
-def read_rows(path: Path, columns: Sequence[int]) -> dict[tuple[int, int], tuple[str, float]]:
+def read_rows(path: Path, columns: Sequence[int]) -> Rows:
     """Word and bits by text and place."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = (row for row in csv.reader(file) if row[columns[0]].isdigit())
@@ -98,26 +79,41 @@ def read_rows(path: Path, columns: Sequence[int]) -> dict[tuple[int, int], tuple
 def compare(options: argparse.Namespace, folder: Path) -> None:
     """Print a line for each program."""
     texts = sentences(options.count)
-    data = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data"))
     model = folder / "model"
-    scoring.make_model(model, options.size, texts, data)
+    scoring.make_model(model, options.size, texts, DATA)
     source, listed = folder / "texts.txt", folder / "texts.json"
     source.write_text("\n".join(texts) + "\n", encoding="utf-8")
     listed.write_text(json.dumps(texts), encoding="utf-8")
     print(f"\n{options.size} parameters, {len(texts):,} sentences, whole processes\n")
-    print("| program | batch | seconds | time ÷ wug's | peak GiB | largest difference (bits) |")
-    print("|---|--:|--:|--:|--:|--:|", flush=True)
-    ours = folder / "wug.csv"
-    seconds, memory = timed(wug(model, source, ours))
-    print(f"| wug, with entropy and rank | | {seconds:.1f} | 1.00 × | {memory:.2f} | |", flush=True)
-    expected = read_rows(ours, (0, 2, 3, 6))
+    head(
+        "program", "batch", "seconds", "time ÷ wug's", "CPU seconds", "CPU ÷ wug's", "peak GiB",
+        "largest difference (bits)",
+    )  # fmt: skip
+    first, expected = None, {}
+    for title, more in (("wug", ["--no-entropy"]), ("wug, with entropy and rank", ["--entropy"])):
+        used = took(wug(model, source, folder / "wug.csv", *more))
+        first = first or used
+        found = read_rows(folder / "wug.csv", (0, 2, 3, 6))
+        expected = expected or found
+        _line(title, "", used, first, _gap(found, expected))
     for batch in options.batches:
         theirs = folder / "minicons.csv"
-        slow, room = timed([sys.executable, "-c", MINICONS, str(model), str(listed), str(theirs), str(batch)])
-        found = read_rows(theirs, (0, 1, 2, 3))
-        assert found.keys() == expected.keys()
-        gap = max(abs(found[key][1] - expected[key][1]) for key in found)
-        print(f"| minicons | {batch} | {slow:.1f} | {slow / seconds:.2f} × | {room:.2f} | {gap:.1e} |", flush=True)
+        used = took([sys.executable, "-c", MINICONS, str(model), str(listed), str(theirs), str(batch)])
+        _line("minicons", batch, used, first or used, _gap(read_rows(theirs, (0, 1, 2, 3)), expected))
+
+
+def _gap(found: Rows, expected: Rows) -> float:
+    """The most by which two tables of the same words differ."""
+    assert found.keys() == expected.keys()
+    return max(abs(found[key][1] - expected[key][1]) for key in found)
+
+
+def _line(program: str, batch: object, used: Took, first: Took, gap: float) -> None:
+    ratio, processor = used.wall / first.wall, used.cpu / first.cpu
+    line(
+        program, batch, f"{used.wall:.1f}", f"{ratio:.2f} ×", f"{used.cpu:.1f}", f"{processor:.2f} ×",
+        f"{used.peak / 1024:.2f}", f"{gap:.1e}",
+    )  # fmt: skip
 
 
 def large(folder: Path) -> None:
@@ -127,9 +123,8 @@ def large(folder: Path) -> None:
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
     texts = sentences(200)
-    data = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data"))
     small = folder / "small"
-    scoring.make_model(small, "tiny", texts, data)
+    scoring.make_model(small, "tiny", texts, DATA)
     backend = Tokenizer.from_file(str(small / "tokenizer.json"))
     backend.add_tokens([f"<unused{number}>" for number in range(GEMMA - backend.get_vocab_size())])
     end = "<|endoftext|>"
@@ -142,9 +137,13 @@ def large(folder: Path) -> None:
     source = folder / "texts.txt"
     source.write_text("\n".join(texts) + "\n", encoding="utf-8")
     weights = sum(path.stat().st_size for path in model.glob("*.safetensors")) / 2**30
-    seconds, memory = timed(wug(model, source, folder / "wug.csv"))
-    print(f"vocabulary {GEMMA:,}: {len(texts)} sentences in {seconds:.1f} s, peak {memory:.2f} GiB,")
-    print(f"of which the weights are {weights:.2f} GiB")
+    for options in ([], ["--boundary"]):
+        used = took(wug(model, source, folder / "wug.csv", *options))
+        print(
+            f"vocabulary {GEMMA:,}{' with --boundary' * bool(options)}: {len(texts)} sentences, {used.cpu:.1f} s of "
+            f"CPU, peak {used.peak / 1024:.2f} GiB, of which the weights are {weights:.2f} GiB",
+            flush=True,
+        )
 
 
 def parity(options: argparse.Namespace, folder: Path) -> None:

@@ -20,7 +20,7 @@ from wug.models._ragged import Ragged
 from wug.models._spec import ModelSpec, parse
 from wug.models.lstm import network as _lstm_network
 from wug.models.lstm.walk import levels
-from wug.types import Outcome, Request, Scored, Turn
+from wug.types import Outcome, Reading, Request, Scored, Turn
 
 WORDS = "<unk> <eos> the a boy girls swim swims that near , . The".split()
 END = WORDS.index("<eos>")
@@ -413,3 +413,41 @@ def test_weights_that_are_no_numbers_are_an_error(tmp_path: Path) -> None:
     damaged.decoder.bias.data[3] = np.nan
     with pytest.raises(ModelError, match="no numbers"):
         score(load(damaged.save(tmp_path)), "the boy")
+
+
+@pytest.mark.parametrize("state", ["fresh", "carry"])
+def test_entropy_and_rank_are_those_of_torchs_own_distribution(plain: Plain, saved: Path, state: str) -> None:
+    import torch
+
+    texts = ["the boy swims .", "the boy swims", "the wug swims near the girls", "a", ". . ."]
+    reading = Reading(distribution=True)
+    requests = [Request(text, reading=reading) for text in texts]
+    answers = load(saved, state=state).score([*requests, Request("the boy")])
+    before: list[int] = []
+    for text, scored in zip(texts, answers, strict=False):
+        ids = [WORDS.index(word if word in WORDS else "<unk>") for word in text.split()]
+        before = [*(before if state == "carry" else []), END]
+        with torch.no_grad():
+            outputs, _ = plain.rnn(plain.encoder(torch.tensor([*before, *ids]).reshape(-1, 1)))
+            shares = plain.decoder(outputs[len(before) - 1 : -1, 0]).double().softmax(dim=1)
+        assert scored.entropies == pytest.approx((-(shares * shares.log()).sum(dim=1)).tolist(), abs=1e-5)
+        assert scored.ranks == tuple(int((row > row[word]).sum()) + 1 for row, word in zip(shares, ids, strict=True))
+        before += ids
+    assert answers[-1].entropies is None  # it did not ask for any
+    assert answers[0].logprobs == pytest.approx(load(saved, state=state).score([Request(texts[0])])[0].logprobs)
+
+
+def test_words_of_equal_probability_share_the_best_rank(tmp_path: Path) -> None:
+    import torch
+
+    even = Plain()
+    with torch.no_grad():
+        even.decoder.weight.zero_()
+        even.decoder.bias.zero_()
+        even.decoder.bias[WORDS.index("boy")] = 1.0
+    model = load(even.save(tmp_path))
+    (scored,) = model.score([Request("the boy swims", reading=Reading(distribution=True))])
+    assert scored.ranks == (2, 1, 2)
+    assert scored.entropies is not None
+    n, e = len(WORDS) - 1, np.e  # n words of 1 / (n + e), and one of e / (n + e)
+    assert scored.entropies == pytest.approx([np.log(n + e) - e / (n + e)] * 3, abs=1e-6)

@@ -103,8 +103,8 @@ class WordLSTM:
                 raise
             raise ModelError(f"{self._spec}: out of memory. Use another --device, or -M dtype=bfloat16") from error
         return [
-            answer(request, text, [None if math.isnan(value) else value for value in values.tolist()], self._vocabulary)
-            for request, text, values in zip(requests, words, found, strict=True)
+            _answer(request, text, columns, self._vocabulary)
+            for request, text, columns in zip(requests, words, found, strict=True)
         ]
 
     def _fresh(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
@@ -115,9 +115,10 @@ class WordLSTM:
             places = order[first : first + PIECE]
             texts = Ragged.of([words[place].ids[: words[place].asked] for place in places])
             sequences = texts.led_by(self._end)
-            values = np.delete(walk_tree(self._network, sequences), sequences.starts)
-            for place, logprobs in zip(places, np.split(values, texts.starts[1:]), strict=True):
-                found[place] = logprobs
+            values = walk_tree(self._network, sequences, distribution=_tells(requests))
+            values = np.delete(values, sequences.starts, axis=1)
+            for place, columns in zip(places, np.split(values, texts.starts[1:], axis=1), strict=True):
+                found[place] = columns
         return found
 
     def _carried(self, requests: Sequence[Request], words: Sequence[Worded]) -> list[Floats]:
@@ -125,12 +126,12 @@ class WordLSTM:
         asked = [[_numbers(words[place].ids[: words[place].asked]) for place in turn] for turn in turns]
         if self._settings.state == "published":
             found = [self._published(requests[turn[0]], texts) for turn, texts in zip(turns, asked, strict=True)]
-            return walk_list(self._network, found, _numbers([]))
+            return walk_list(self._network, found, _numbers([]), distribution=_tells(requests))
         # The text goes on from the first of a turn, with <eos> after it.
         read = [words[turn[0]] for turn in turns]
         ids = [_numbers(text.ids if text.closed else [*text.ids, self._end]) for text in read]
         found = [Passage(text, others, _numbers([])) for text, others in zip(ids, asked, strict=True)]
-        return walk_list(self._network, found, _numbers([self._end]))
+        return walk_list(self._network, found, _numbers([self._end]), distribution=_tells(requests))
 
     def _published(self, request: Request, asked: Sequence[Ints]) -> Passage:
         """What stands at a turn in the text that goes with a suite, word for word: nothing is added."""
@@ -248,6 +249,23 @@ def _signed(settings: Settings, vocabulary: Vocabulary) -> dict[str, str]:
         **({"lowercase": "yes"} if vocabulary.lowercase else {}),
         **({"words": vocabulary.words} if vocabulary.words != "spaces" else {}),
     }
+
+
+def _tells(requests: Sequence[Request]) -> bool:
+    """Whether any of the requests wants entropies and ranks."""
+    return any(request.reading is not None and request.reading.distribution for request in requests)
+
+
+def _answer(request: Request, words: Worded, columns: Floats, vocabulary: Vocabulary) -> Scored:
+    """The answer to a request, with entropies and ranks where it wants them."""
+    logprobs, *more = ([None if math.isnan(value) else value for value in column] for column in columns.tolist())
+    scored = answer(request, words, logprobs, vocabulary)
+    if not more or request.reading is None or not request.reading.distribution:
+        return scored
+    entropies, ranks = more
+    return replace(
+        scored, entropies=tuple(entropies), ranks=tuple(None if rank is None else int(rank) for rank in ranks)
+    )
 
 
 def _numbers(ids: Sequence[int]) -> Ints:

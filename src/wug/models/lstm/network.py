@@ -17,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 
 SLICE = {"cpu": 1 << 25, "cuda": 1 << 28}
 """Logits that exist at a time: bounds the memory of the output layer."""
+NOTHING = -200.0
+"""A log-probability below which a word adds nothing to an entropy, and minus infinity would make it no number."""
 
 
 class Network:
@@ -71,13 +73,16 @@ class Network:
         outputs, after = self._run(tokens[:, None], state)
         return outputs[:, 0], after
 
-    def logprobs(self, outputs: Any, rows: Ints, targets: Ints) -> Any:
-        """For each question, the log-probability of its target after the output in its row; a tensor."""
+    def columns(self, outputs: Any, rows: Ints, targets: Ints, *, distribution: bool = False) -> Any:
+        """For each question, the log-probability of its target after the output in its row; a tensor of one row.
+
+        With `distribution`, of three: below it the entropy of all words there in nats, and the rank of the target.
+        """
         import torch
 
         order = np.argsort(rows, kind="stable")
         precise = torch.float64 if outputs.dtype == torch.float64 else torch.float32
-        values = torch.empty(len(rows), dtype=precise, device=self.device)
+        values = torch.empty(3 if distribution else 1, len(rows), dtype=precise, device=self.device)
         bounds = np.searchsorted(rows[order], np.arange(0, len(outputs) + self.rows, self.rows))
         for first, low, high in zip(range(0, len(outputs), self.rows), bounds, bounds[1:], strict=False):
             if low == high:
@@ -86,7 +91,12 @@ class Network:
             logits = torch.nn.functional.linear(some, self._decoder, self._bias).to(precise)
             asked = order[low:high]
             here = self._send(rows[asked] - first)
-            values[self._send(asked)] = logits[here, self._send(targets[asked])] - logits.logsumexp(dim=1)[here]
+            own, total = logits[here, self._send(targets[asked])], logits.logsumexp(dim=1)
+            where = self._send(asked)
+            values[0, where] = own - total[here]
+            if distribution:
+                values[1, where] = _entropies(logits, total)[here]
+                values[2, where] = _ranks(logits, here, own).to(precise)
         return values
 
     def _run(self, tokens: Ints, state: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -105,3 +115,18 @@ class Network:
         import torch
 
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(self.device, non_blocking=True)
+
+
+def _entropies(logits: Any, total: Any) -> Any:
+    """Of each row, in nats; a word that cannot come adds nothing."""
+    logs = logits - total[:, None]
+    return -(logs.exp() * logs.clamp(min=NOTHING)).sum(dim=1)
+
+
+def _ranks(logits: Any, rows: Any, own: Any) -> Any:
+    """For each question, 1 and how many words of its row are above the target; a row is compared in place."""
+    import torch
+
+    step = max(1, len(logits))
+    parts = zip(rows.split(step), own.split(step), strict=True)  # no more rows at a time than there are
+    return torch.cat([(logits[some] > bound[:, None]).sum(dim=1) + 1 for some, bound in parts])

@@ -52,9 +52,12 @@ def levels(sequences: Ragged, words: int) -> Iterator[Level]:
         alive, above = alive[going], nodes[going]
 
 
-def walk_tree(network: Network, sequences: Ragged) -> Floats:
-    """The log-probability of each word in the flat sequences from a state of zeros; NaN for the first of each."""
-    asked = _Asked(network)
+def walk_tree(network: Network, sequences: Ragged, *, distribution: bool = False) -> Floats:
+    """The log-probability of each word in the flat sequences from a state of zeros; NaN for the first of each.
+
+    One row of numbers; with `distribution`, three: entropies and ranks below.
+    """
+    asked = _Asked(network, distribution)
     state = network.start()
     for level in levels(sequences, network.words):
         outputs, state = network.step(level.tokens, state, level.parents)
@@ -76,13 +79,15 @@ class Passage:
     """Words to be read first, about which nothing is asked."""
 
 
-def walk_list(network: Network, passages: Sequence[Passage], opening: Ints) -> list[Floats]:
+def walk_list(
+    network: Network, passages: Sequence[Passage], opening: Ints, *, distribution: bool = False
+) -> list[Floats]:
     """The log-probabilities of the words of each text that is asked, the state carried on from passage to passage.
 
-    Each text is read from where it departs from what the passage goes on with. `opening` is read before everything;
+    As `walk_tree` has them, in one row or three. Each text is read from where it departs from what the passage goes on with. `opening` is read before everything;
     without it the very first word has no log-probability, but NaN.
     """
-    asked = _Asked(network)
+    asked = _Asked(network, distribution)
     last, state = network.read(opening, network.start())
     bounds = [0]
     for passage in passages:
@@ -107,7 +112,7 @@ def walk_list(network: Network, passages: Sequence[Passage], opening: Ints) -> l
         last = next((part[-1:] for part in (tail, head) if len(part)), last)
         asked.settle()
     values = asked.collect(bounds[-1])
-    return [values[low:high] for low, high in pairwise(bounds)]
+    return [values[:, low:high] for low, high in pairwise(bounds)]
 
 
 def _common(first: Ints, second: Ints) -> int:
@@ -120,10 +125,10 @@ def _common(first: Ints, second: Ints) -> int:
 class _Asked:
     """Outputs and the questions to them: the output layer runs when enough have come together."""
 
-    __slots__ = ("_answers", "_network", "_outputs", "_rows", "_size", "_targets", "_where")
+    __slots__ = ("_answers", "_distribution", "_network", "_outputs", "_rows", "_size", "_targets", "_where")
 
-    def __init__(self, network: Network) -> None:
-        self._network = network
+    def __init__(self, network: Network, distribution: bool) -> None:
+        self._network, self._distribution = network, distribution
         self._answers: list[tuple[Ints, Any]] = []
         self._clear()
 
@@ -154,14 +159,14 @@ class _Asked:
         if self._size < (self._network.rows if least is None else least):
             return
         rows, targets = np.concatenate(self._rows), np.concatenate(self._targets)
-        values = self._network.logprobs(torch.cat(self._outputs), rows, targets)
+        values = self._network.columns(torch.cat(self._outputs), rows, targets, distribution=self._distribution)
         self._answers.append((np.concatenate(self._where), values))
         self._clear()
 
     def collect(self, size: int) -> Floats:
         """All answers, each in its place; NaN where nothing was asked."""
         self.settle(least=1)
-        found = np.full(size, np.nan)
+        found = np.full((3 if self._distribution else 1, size), np.nan)
         for where, values in self._answers:
             numbers = values.cpu().double().numpy()
             if np.isnan(numbers).any():
@@ -169,5 +174,5 @@ class _Asked:
                     "the network answers with values that are no numbers. In half precision that is an overflow: "
                     "use -M dtype=float32. Otherwise its weights are damaged"
                 )
-            found[where] = numbers
+            found[:, where] = numbers
         return found

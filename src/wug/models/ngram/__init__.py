@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from wug.models._ragged import Ints, Ragged
 from wug.models._spec import ModelSpec
 from wug.models._words import Vocabulary, answers, worded
 from wug.models.ngram.arpa import Arpa, Floats, read_arpa
+from wug.models.ngram.spread import Spread
 from wug.options import Option
-from wug.scores import Scores
+from wug.scores import Beside, Scores
 from wug.types import Request
 
 ANSWERS = "scores"
@@ -51,12 +53,27 @@ class NgramModel:
         """One answer for each request, in order, in natural logarithms."""
         words = [worded(request, self._vocabulary, end=self._eos) for request in requests]
         texts = Ragged.of([text.ids[: text.asked] for text in words])
-        if self._start is None:
-            values = backed_off(self._arpa, texts)
-        else:
-            sequences = texts.led_by(self._start)
-            values = np.delete(backed_off(self._arpa, sequences), sequences.starts)
-        return answers(requests, words, values * math.log(10), self._vocabulary)
+        sequences = texts if self._start is None else texts.led_by(self._start)
+        values, histories = backed_off(self._arpa, sequences)
+        if self._start is not None:
+            values, histories = (np.delete(found, sequences.starts, axis=0) for found in (values, histories))
+        found = answers(requests, words, values * math.log(10), self._vocabulary)
+        return replace(found, beside=self._distributions(requests, found.offsets, values, histories))
+
+    def _distributions(
+        self, requests: Sequence[Request], offsets: Ints, values: Floats, histories: Ints
+    ) -> dict[int, Beside]:
+        """Entropies and ranks, of the requests that want them."""
+        asking = [n for n, request in enumerate(requests) if request.reading and request.reading.distribution]
+        if not asking:
+            return {}
+        spread = Spread(self._arpa)
+        beside: dict[int, Beside] = {}
+        for number in asking:
+            here = slice(offsets[number], offsets[number + 1])
+            entropies, ranks = spread.columns(histories[here], values[here])
+            beside[number] = Beside(_or_none(entropies), tuple(None if r is None else int(r) for r in _or_none(ranks)))
+        return beside
 
 
 def load(spec: ModelSpec) -> NgramModel:
@@ -74,8 +91,11 @@ def load(spec: ModelSpec) -> NgramModel:
     return NgramModel(f"ngram/{path.name}@{checksum(data)}", arpa, eos=eos, lowercase=lowercase)
 
 
-def backed_off(arpa: Arpa, sequences: Ragged) -> Floats:
-    """The log-probability to base 10 of each word after those before it in its sequence.
+def backed_off(arpa: Arpa, sequences: Ragged) -> tuple[Floats, Ints]:
+    """The log-probability to base 10 of each word after those before it in its sequence, and its history.
+
+    A row of the histories has for each order but the highest the n-gram that ends before the word, by its place in its
+    table, -1 where there is none.
 
     p(w | h) is what the table says of h w, and where it says nothing, the back-off weight of h, which is 1 if h is not
     listed, times p(w | h without its first word).
@@ -84,13 +104,19 @@ def backed_off(arpa: Arpa, sequences: Ragged) -> Floats:
     depth = np.arange(len(flat)) - np.repeat(sequences.starts, sequences.lengths)
     values = arpa.tables[0].logprobs[flat]
     ending: Ints = flat  # the place in its table of the n-gram that ends at each word, -1 if it is not there
+    histories = np.full((len(flat), len(arpa.tables) - 1), -1)
     for order, table in enumerate(arpa.tables[1:], 2):
         inside = np.flatnonzero(depth >= order - 1)
         history = ending[inside - 1]
+        histories[inside, order - 2] = history
         found = table.find(history * size + flat[inside])
         listed = table.logprobs[found]
         shorter = values[inside] + arpa.tables[order - 2].backoffs[history]
         values[inside] = np.where(np.isnan(listed), shorter, listed)
         ending = np.full(len(flat), -1)
         ending[inside] = found
-    return values
+    return values, histories
+
+
+def _or_none(numbers: Floats) -> tuple[float | None, ...]:
+    return tuple(None if math.isnan(number) else number for number in numbers.tolist())
