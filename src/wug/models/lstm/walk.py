@@ -84,7 +84,9 @@ def walk_list(
 ) -> list[Floats]:
     """The log-probabilities of the words of each text that is asked, the state carried on from passage to passage.
 
-    As `walk_tree` has them, in one row or three. Each text is read from where it departs from what the passage goes on with. `opening` is read before everything;
+    As `walk_tree` has them, in one row or three.
+
+    Each text is read from where it departs from what the passage goes on with. `opening` is read before everything;
     without it the very first word has no log-probability, but NaN.
     """
     asked = _Asked(network, distribution)
