@@ -107,6 +107,7 @@ def surprisal(
     entropy: bool = True,
     window: int | None = None,
     stride: int | None = None,
+    sources: Iterable[str] | None = None,
     cache: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Table:
@@ -115,10 +116,11 @@ def surprisal(
     `texts`: one, several, lists of words or regions, or the path of a file. `unit`: "word", "token", "sentence" or
     "regions". `words`: parted by "space", by the "tokenizer", or "given". `context` of a word: the "text" before it, or
     its "sentence". `boundary`: its end counted with it, in a column more. `window`, `stride`: tokens, for long texts.
+    `sources`: what an encoder–decoder reads before each text, one opened with score="source".
     """
     from wug.api import surprisals
 
-    manner = {"words": words, "context": context, "boundary": boundary, "entropy": entropy}
+    manner = {"words": words, "context": context, "boundary": boundary, "entropy": entropy, "sources": sources}
     return surprisals.surprisal(texts, model, unit, cache, progress=progress, window=window, stride=stride, **manner)
 
 

@@ -52,6 +52,8 @@ class Request:
     """Where it stands in a running text: of no account, and so no part of the question, without a carried state."""
     reading: Reading | None = None
     """What is wanted beside the log-probabilities; without it, a text past the model's context is refused."""
+    source: str | None = None
+    """What an encoder–decoder that scores answers (`score=source`) reads before it; None: what its options say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, overload
 from wug.errors import InputError, ModelError
 from wug.runs.loaded import open_loaded
 from wug.runs.opening import Opened, open_model
+from wug.texts.surprisals import ANSWERING
 from wug.types import Answer, Request, Scored
 
 KINDS = "a name such as 'causal:gpt2', a folder, or a loaded model of transformers"
@@ -41,12 +42,13 @@ class Model:
     def score(self, texts: str | Request | Iterable[str | Request]) -> Scored | list[Scored]:
         """The log-probability of every token of a text; of several texts, a list, in order."""
         if self.opened.can != "scorer" and not callable(getattr(self.opened, "score", None)):
-            raise ModelError(f"{self.id} writes text and gives no scores. Ask it with generate()")
+            also = ", or open it with score='source'" if self.id.startswith(ANSWERING) else ""
+            raise ModelError(f"{self.id} writes text and gives no scores. Ask it with generate(){also}")
         if isinstance(texts, (str, Request)):
-            (scored,) = self.opened.score([_request(texts, 0)])
+            (scored,) = self.opened.score([self._request(texts, 0)])
             answer: Scored = scored
             return answer
-        return list(self.opened.score([_request(text, place) for place, text in enumerate(texts)]))
+        return list(self.opened.score([self._request(text, place) for place, text in enumerate(texts)]))
 
     @overload
     def generate(self, sources: str) -> Answer: ...  # type: ignore[overload-overlap]
@@ -59,6 +61,15 @@ class Model:
         asked = [sources] if isinstance(sources, str) else [_text(one, place) for place, one in enumerate(sources)]
         found = [Answer(one) if isinstance(one, str) else one for one in self.opened.generate(asked)]
         return found[0] if isinstance(sources, str) else found
+
+    def _request(self, text: Any, place: int) -> Request:
+        if not isinstance(text, Request):
+            return Request(_text(text, place))
+        if text.source is not None and self.options.get("score") != "source":
+            raise ModelError(
+                f"{self.id} reads no sources. They are for encoder–decoders that are opened with score=source"
+            )
+        return text
 
     def __repr__(self) -> str:
         return f"<Model {self.id}: {'scores' if self.opened.can == 'scorer' else 'writes'} text>"
@@ -79,10 +90,6 @@ def model_of(given: object, tokenizer: object = None, options: Mapping[str, str]
     if hasattr(given, "id") and (hasattr(given, "score") or hasattr(given, "generate")):
         return Model(Opened(given))  # of a class of the user's own
     raise InputError(f"{_shown(given)} is no model. Give {KINDS}")
-
-
-def _request(text: Any, place: int) -> Request:
-    return text if isinstance(text, Request) else Request(_text(text, place))
 
 
 def _text(text: Any, place: int) -> str:

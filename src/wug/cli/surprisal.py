@@ -37,6 +37,7 @@ WIDEST = 40
     help="What parts words: white space, the tokenizer's own rule, or the file (words one a line, or CoNLL-U).",
 )
 @click.option("--column", help="FILE is a table, and this column of it has the texts; the other columns are kept.")
+@click.option("--source", metavar="COLUMN", help="A column with what an encoder-decoder reads first (-M score=source).")
 @common.choice("--text", "line", "paragraph", "file", help="What is one text: nothing before it counts as context.")
 @common.choice(
     "--context", "text", "sentence", help="What counts as context of a word: its text, or its sentence only."
@@ -54,6 +55,7 @@ def command(
     model: str,
     model_options: dict[str, str],
     column: str | None,
+    source: str | None,
     text: Any,
     output: Path | None,
     form: str | None,
@@ -85,7 +87,7 @@ def command(
         raise InputError(
             f"no format is known for it. Add --format {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}", file=output
         )
-    texts = _read(files, column, given=manner["words"] == "given", part=text)
+    texts = _read(files, column, source, given=manner["words"] == "given", part=text)
     answers = None if no_cache else Cache(cache or common.default_cache())
     common.tell_places(None, None if answers is None else answers.path)
     common.say(f"loading {model}")
@@ -102,7 +104,7 @@ def command(
         )
 
 
-def _read(files: Sequence[str], column: str | None, *, given: bool, part: Any) -> list[Text]:
+def _read(files: Sequence[str], column: str | None, source: str | None, *, given: bool, part: Any) -> list[Text]:
     """The texts of all files, with the name of its file beside each where there are several."""
     from wug.files import user_path
     from wug.texts import read_texts
@@ -110,7 +112,7 @@ def _read(files: Sequence[str], column: str | None, *, given: bool, part: Any) -
     found: list[Text] = []
     for name in files:
         with _stdin() if name == "-" else _at(user_path(name)) as path:
-            texts = read_texts(path, column=column, given=given, part=part)
+            texts = read_texts(path, column=column, given=given, part=part, source=source)
         several = {"file": name} if len(files) > 1 else {}
         found += [replace(text, columns={**several, **text.columns}) for text in texts] if several else texts
     return found

@@ -101,7 +101,7 @@ def answer(request: Request, words: Worded, logprobs: Sequence[float | None], vo
     """The scores of the words that count."""
     text, count = request.text, words.asked
     starts, ends = tuple(words.starts[:count]), tuple(words.ends[:count])
-    return Scored(text, starts, ends, tuple(logprobs), _names(text, words, vocabulary))
+    return Scored(text, starts, ends, tuple(logprobs), names(text, words, vocabulary))
 
 
 def answers(
@@ -117,22 +117,22 @@ def answers(
             [each.ends[: each.asked] for each in words],
         )
     )
-    names = (
-        (at, _names(request.text, each, vocabulary))
+    named = (
+        (at, names(request.text, each, vocabulary))
         for at, (request, each) in enumerate(zip(requests, words, strict=True))
     )
-    pieces = {at: found for at, found in names if found is not None}
+    pieces = {at: found for at, found in named if found is not None}
     return Scores([request.text for request in requests], offsets, starts, ends, logprobs, pieces)
 
 
-def _names(text: str, words: Worded, vocabulary: Vocabulary) -> tuple[str, ...] | None:
+def names(text: str, words: Worded, vocabulary: Vocabulary) -> tuple[str, ...] | None:
     """What the vocabulary calls the words that count; None where that is what the text says."""
     ids = words.ids[: words.asked]
     if vocabulary.unknown in ids:
         return tuple(UNKNOWN if number == vocabulary.unknown else vocabulary.names[number] for number in ids)
-    names = tuple(map(vocabulary.names.__getitem__, ids))
+    called = tuple(map(vocabulary.names.__getitem__, ids))
     written = tuple([text[start:stop] for start, stop in zip(words.starts, words.ends, strict=True)][: words.asked])
-    return None if names == written else names
+    return None if called == written else called
 
 
 def read_words(path: Path) -> tuple[list[str], dict[str, int]]:

@@ -195,7 +195,8 @@ class RememberedScorer(Remembered[Request, Scores]):
     def _key(self, question: Request) -> bytes:
         span = "" if question.span is None else f"{question.span[0]}:{question.span[1]}"
         more = "" if question.reading is None else "\0" + ":".join(map(str, astuple(question.reading)))
-        return f"{question.text}\0{span}{more}".encode("utf-8", "surrogatepass")
+        source = "" if question.source is None else f"\0\0{question.source}"
+        return f"{question.text}\0{span}{more}{source}".encode("utf-8", "surrogatepass")
 
     def _rank(self, question: Request) -> str:
         return question.text if question.span is None else f"{question.text}\0{question.span[0]}:{question.span[1]}"

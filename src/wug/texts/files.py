@@ -23,15 +23,20 @@ FIELDS = 10
 _NUMBER = re.compile(r"\d+(-\d+|\.\d+)?")
 
 
-def read_texts(path: Path, *, column: str | None = None, given: bool = False, part: Part = "line") -> list[Text]:
+def read_texts(
+    path: Path, *, column: str | None = None, given: bool = False, part: Part = "line", source: str | None = None
+) -> list[Text]:
     """The texts of a file.
 
-    With `column` it is a table, whose other columns are kept. With `given`, or where its name ends in .conllu, its
-    words stand there one by one, and a sentence takes the place of a line.
+    With `column` it is a table, whose other columns are kept; `source` is the one of them that has the sources. With
+    `given`, or where its name ends in .conllu, its words stand there one by one, and a sentence takes the place of
+    a line.
     """
     name = path.name.removesuffix(".gz").removesuffix(".xz").lower()
     if column is not None:
-        found = _of_table(path, column)
+        found = _of_table(path, column, source)
+    elif source is not None:
+        raise InputError("sources stand in a table beside the texts: name the column of these with --column", file=path)
     elif given or name.endswith((".conllu", ".conll")):
         found = _of_words(path, part)
     elif name.endswith(TABLES):
@@ -53,19 +58,23 @@ def _of_plain(path: Path, part: Part) -> list[Text]:
     return [Text(paragraph.strip()) for paragraph in re.split(r"\n[^\S\n]*\n", text) if paragraph.strip()]
 
 
-def _of_table(path: Path, column: str) -> list[Text]:
+def _of_table(path: Path, column: str, source: str | None) -> list[Text]:
     table = read_table(path)
     if table.problems:
         raise SuiteError(table.problems, file=path)
-    if column not in table.header:
-        raise InputError(str(UnknownName("column", column, table.header)), file=path, place="header")
+    wanted = [column] if source is None else [column, source]
+    for name in wanted:
+        if name not in table.header:
+            raise InputError(str(UnknownName("column", name, table.header)), file=path, place="header")
     texts = []
     for record in table.records:
-        text = record.fields.get(column)
-        if not isinstance(text, str):
-            raise InputError(f"{column} is {text!r}, not text", file=path, place=record.place)
+        found = [record.fields.get(name) for name in wanted]
+        for name, text in zip(wanted, found, strict=True):
+            if not isinstance(text, str):
+                raise InputError(f"{name} is {text!r}, not text", file=path, place=record.place)
+        text, *sources = (str(text).strip() for text in found)
         others = {name: record.fields.get(name) for name in table.header if name != column}
-        texts.append(Text(text.strip(), columns=others))
+        texts.append(Text(text, columns=others, source=sources[0] if sources else None))
     return texts
 
 

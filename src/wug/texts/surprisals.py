@@ -6,11 +6,12 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from wug.errors import InputError, ModelError, UnknownName
+from wug.families.context import sees_right
 from wug.tables import Kind, Table
 from wug.texts import rows
 from wug.texts.sentences import sentences
@@ -32,6 +33,8 @@ CONTEXTS: tuple[Context, ...] = get_args(Context)
 
 TOGETHER, CHARACTERS = 4096, 1 << 22
 """Texts, and characters of them, that are asked at a time: what is not in the table yet bounds the memory."""
+ANSWERING = ("seq2seq/", "attention_lstm/")
+"""How the names of models begin that write, and score where their options say so."""
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("text_id", "sentence_id", "word_id", "token_id", "region_id", "start", "end", "rank", "tokens", "words"), int
@@ -64,6 +67,7 @@ def surprisal(
     entropy: bool = True,
     window: int | None = None,
     stride: int | None = None,
+    sources: Iterable[str] | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> Table:
@@ -74,6 +78,7 @@ def surprisal(
     the text before it, or only its sentence. With `boundary`, the column `surprisal_boundary` counts the end of a word
     with that word. Texts past the model's context are read in windows of `window` tokens that go on by `stride`: by
     default the model's context, and half of it. Without `entropy` the columns `entropy` and `rank` are left out.
+    `sources`, one a text, are what an encoder–decoder with score=source reads before each.
     """
     _require("unit", unit, UNITS)
     _require("words", words, WORDS)
@@ -84,13 +89,18 @@ def surprisal(
     manner = Manner(unit, words, context, Reading(entropy, boundary, window, stride))
     answering = _opened(model)
     columns = _Columns(manner)
-    told = _Told(answering.id, manner)
+    told = _Told(answering, manner)
     done = 0
-    for group in _groups(_given(texts, manner), whole=answering.ordered):
+    for group in _groups(_with_sources(_given(texts, manner), sources), whole=answering.ordered):
+        _require_sources_fit(group, answering)
         parted = [
             _part(text, spans, manner) for text, spans in zip(group, _words(group, answering, manner), strict=True)
         ]
-        requests = [Request(text.text[a:b], reading=manner.reading) for text, _, _, asked in parted for a, b in asked]
+        requests = [
+            Request(text.text[a:b], reading=manner.reading, source=text.source)
+            for text, _, _, asked in parted
+            for a, b in asked
+        ]
         answers = iter(_ask(requests, answering, cache, _from(done, progress)))
         for text, stretches, marked, asked in parted:
             scored = [(start, next(answers)) for start, _ in asked]
@@ -150,6 +160,34 @@ def _given(texts: object, manner: Manner) -> Iterator[Text]:
         yield text
 
 
+def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Iterator[Text]:
+    """The texts, each with its source; there must be as many."""
+    if sources is None:
+        yield from texts
+        return
+    if isinstance(sources, str):
+        raise InputError("sources are strings, one a text; one for all texts is an option of the model: source=…")
+    given = iter(sources)
+    count = 0
+    for count, text in enumerate(texts, 1):
+        source = next(given, None)
+        if not isinstance(source, str):
+            rest = count + sum(1 for _ in texts)
+            fault = f"{rest:,} texts and {count - 1:,} sources" if source is None else f"source {count} is no text"
+            raise InputError(f"{fault}. Give a source, a string, for each text")
+        yield replace(text, source=source)
+    if next(given, None) is not None:
+        raise InputError(f"{count:,} texts and more sources. Give a source for each text")
+
+
+def _require_sources_fit(texts: Iterable[Text], model: Opened) -> None:
+    """An error where texts come with sources, and the model reads none."""
+    if any(text.source is not None for text in texts) and model.options.get("score") != "source":
+        raise ModelError(
+            f"{model.id} reads no sources. They are for encoder–decoders that score answers: -M score=source"
+        )
+
+
 def _groups(texts: Iterator[Text], *, whole: bool) -> Iterator[list[Text]]:
     """Texts that are asked together: all of them where answers depend on each other."""
     group: list[Text] = []
@@ -172,7 +210,8 @@ def _opened(model: Any) -> Opened:
         model = open_model(model)
     found: Opened = model if isinstance(model, Opened) else Opened(model)
     if found.can != "scorer":
-        raise ModelError(f"{found.id} can only generate text, and surprisals need a model that scores it")
+        remedy = " Open it with score=source" if found.id.startswith(ANSWERING) else ""
+        raise ModelError(f"{found.id} can only generate text, and surprisals need a model that scores it.{remedy}")
     return found
 
 
@@ -225,8 +264,8 @@ class _Columns:
 class _Told:
     """What the reader of the table should know, said once in the log."""
 
-    def __init__(self, model: str, manner: Manner) -> None:
-        self._model, self._reading = model, manner.reading
+    def __init__(self, model: Opened, manner: Manner) -> None:
+        self._model, self._reading, self._both_sides = model.id, manner.reading, sees_right(model)
         self._notices: Counter[str] = Counter()
         self._answers = 0
         self._silent = 0
@@ -248,7 +287,7 @@ class _Told:
             log.warning("%s: %s of %s answers %s", self._model, f"{count:,}", f"{self._answers:,}", notice)
         if self._silent:
             log.warning("%s tells neither entropy nor rank: these columns are empty", self._model)
-        if texts and self._model.startswith("masked/"):
+        if texts and self._both_sides:
             log.warning("%s sees the words on both sides: these are surprisals given the whole text", self._model)
 
 

@@ -27,6 +27,8 @@ class Text:
     """Where the sentences that were given begin and end; None where a rule parts them."""
     columns: Mapping[str, Any] = field(default_factory=dict)
     """What stood beside the text in its file."""
+    source: str | None = None
+    """What an encoder–decoder reads before it; None: what the model's options say."""
 
 
 def joined(words: Sequence[str], spaced: Sequence[bool] | None = None) -> tuple[str, tuple[Span, ...]]:

@@ -14,20 +14,26 @@ from wug.files import user_path
 from wug.models import _asking
 from wug.models._asking import Written
 from wug.models._fingerprint import unchanged
+from wug.models._given_source import EOS, SOURCE, SourceScorer
 from wug.models._hardware import halving, pick_device
 from wug.models._options import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH
 from wug.models._spec import Identity, ModelSpec
 from wug.models._words import Vocabulary, read_words
+from wug.models.attention_lstm import scoring
 from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, source_numbers
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint
 from wug.types import Answer
 
 ANSWERS = "text"
+"""Or scores, with score=source."""
 OPTIONS = (
     replace(MAX_LENGTH, help=MAX_LENGTH.help.replace("tokens", "words")),
     replace(DTYPE, type=FLOATS, help="the number format of weights and arithmetic"),
     DEVICE,
     replace(BATCH, help=BATCH.help.replace("tokens", "words")),
+    scoring.SCORE,
+    SOURCE,
+    EOS,
 )
 GLANCE = 8
 """Words after which answers that have ended leave the batch: to look more often would keep a GPU waiting."""
@@ -82,16 +88,20 @@ class AttentionLSTMModel:
 def identify(spec: ModelSpec) -> Identity | None:
     """What the model will be, told from its files; None where only loading tells."""
     options = spec.read(OPTIONS)
+    scoring.refuse_idle(options)
     folder = user_path(spec.name)
     if not all((folder / name).is_file() for name in (CONFIG, WEIGHTS, VOCABULARY)):
         return None
     words, _ = read_words(folder / VOCABULARY)
+    if options["score"] == "source":
+        return Identity(_name(folder, words), scoring.signed(options), "scores")
     return Identity(_name(folder, words), _signed(options, options["dtype"]), "text")
 
 
-def load(spec: ModelSpec) -> AttentionLSTMModel:
-    """The model in the folder that `spec` names, checked and ready."""
+def load(spec: ModelSpec) -> AttentionLSTMModel | SourceScorer:
+    """The model in the folder that `spec` names, checked and ready; with score=source, as a scorer."""
     options = spec.read(OPTIONS)
+    scoring.refuse_idle(options)
     dtype = options["dtype"]
     folder = user_path(spec.name)
     if not folder.is_dir():
@@ -108,6 +118,8 @@ def load(spec: ModelSpec) -> AttentionLSTMModel:
         model = model.to(device=torch.device(device), dtype=getattr(torch, dtype))
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"{spec}: cannot move to device {device!r}: {str(error).split(chr(10))[0]}") from error
+    if options["score"] == "source":
+        return scoring.scorer(name, model, vocabulary, options)
     return AttentionLSTMModel(name, model, vocabulary, options)
 
 

@@ -108,8 +108,11 @@ def attention_lstm(shape: AttentionShape) -> Any:
             _begin(self)
 
         def forward(self, source: Any, present: Any, target: Any) -> Any:
-            memory, state = self.read(source, present)
-            return self.output(_forced(self, self.dropout(self.target(target)), memory, state))
+            return self.output(self.states(target, *self.read(source, present)))
+
+        def states(self, target: Any, memory: Memory, state: State) -> Any:
+            """What the output layer gets after each word of given answers, (batch, target length, attended)."""
+            return _forced(self, self.dropout(self.target(target)), memory, state)
 
         def read(self, source: Any, present: Any) -> tuple[Memory, State]:
             """Sources as they were read, and the state in which their answers begin."""

@@ -16,16 +16,19 @@ from wug.models import _asking, _greedy
 from wug.models._asking import Written, until_end
 from wug.models._decoding import Decoder, open_weights
 from wug.models._fingerprint import fingerprint, folder_of
+from wug.models._given_source import EOS, SOURCE, SourceScorer
 from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, TRUST
 from wug.models._spec import Identity, ModelSpec
 from wug.models._weights import Loaded
-from wug.models.seq2seq import conversion
+from wug.models.seq2seq import conversion, scoring
 from wug.models.seq2seq.facts import Facts, HubWords, Words
+from wug.models.seq2seq.spans import SpanScorer
 from wug.models.seq2seq.translator import Translator
 from wug.options import Option
 from wug.types import Answer, Source
 
 ANSWERS = "text"
+"""Or scores, with the option score."""
 ENGINES = ("auto", "ctranslate", "transformers")
 OPTIONS = (
     BEAMS,
@@ -35,6 +38,9 @@ OPTIONS = (
     DEVICE,
     BATCH,
     Option("engine", ENGINES, "auto", "what writes; auto: CTranslate2 on a CPU, where it writes the same answers"),
+    scoring.SCORE,
+    SOURCE,
+    EOS,
     TRUST,
 )
 TRIED = 20
@@ -189,16 +195,21 @@ class Seq2SeqModel:
 def identify(spec: ModelSpec) -> Identity | None:
     """What the model will be, told from its files; None where only loading tells."""
     options = spec.read(OPTIONS)
+    scoring.refuse_idle(options)
     folder = folder_of(spec, options)
     if folder is None:
         return None
+    if options["score"] != "no":
+        return Identity(f"seq2seq/{folder.name}", scoring.signed(options, options["dtype"]), "scores")
     return Identity(f"seq2seq/{folder.name}", _signed(options, options["dtype"]), "text", bounded=True)
 
 
-def load(spec: ModelSpec) -> Seq2SeqModel:
-    """The model that `spec` names, checked and ready."""
+def load(spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
+    """The model that `spec` names, checked and ready; with the option score, as a scorer."""
     engine = spec.read(OPTIONS)["engine"]
     plain = Plain(spec)
+    if _scores(spec):
+        return _scoring(plain, spec)
     if engine != "transformers":
         try:
             return _translated(spec, plain)
@@ -210,11 +221,21 @@ def load(spec: ModelSpec) -> Seq2SeqModel:
     return _on_pytorch(plain, spec)
 
 
-def around(loaded: Loaded, spec: ModelSpec) -> Seq2SeqModel:
+def around(loaded: Loaded, spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
     """The model around weights that are in memory, on PyTorch."""
     plain = Plain(spec)
     plain.loaded = loaded
-    return _on_pytorch(plain, spec)
+    return _scoring(plain, spec) if _scores(spec) else _on_pytorch(plain, spec)
+
+
+def _scores(spec: ModelSpec) -> bool:
+    options = spec.read(OPTIONS)
+    scoring.refuse_idle(options)
+    return bool(options["score"] != "no")
+
+
+def _scoring(plain: Plain, spec: ModelSpec) -> SourceScorer | SpanScorer:
+    return scoring.scorer(plain.loaded, plain.facts, spec, spec.read(OPTIONS))
 
 
 def _on_pytorch(plain: Plain, spec: ModelSpec) -> Seq2SeqModel:
