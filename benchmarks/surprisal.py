@@ -15,6 +15,7 @@ import argparse
 import csv
 import importlib
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -156,31 +157,39 @@ def parity(options: argparse.Namespace, folder: Path) -> None:
     tiny: Any = importlib.import_module("tiny")
     kinds: Any = importlib.import_module("tokenizers_of_all_kinds").KINDS
     texts = sentences(1000)
-    print(
-        "| tokenizer | words | same tokens in both | largest difference there (bits) | tokens | of all tokens (bits) |"
-    )
-    print("|---|--:|--:|--:|--:|--:|", flush=True)
+    head(
+        "tokenizer", "words", "same tokens in both", "largest difference there (bits)", "tokens",
+        "of all tokens (bits)", "of entropies (bits)",
+    )  # fmt: skip
     for kind, make in kinds.items():
         model = tiny.save_causal(folder / kind.replace(" ", "_"), tokenizer=make(texts))
         words = surprisal(texts, f"causal:{model}").to_dicts()
-        tokens = surprisal(texts, f"causal:{model}", "token", entropy=False)["surprisal"]
+        tokens = surprisal(texts, f"causal:{model}", "token")
         scorer = IncrementalLMScorer(str(model), "cpu")
-        by_word, by_token = zip(*(_minicons(scorer, text) for text in texts), strict=True)
+        by_word, by_token, by_place = zip(*(_minicons(scorer, text) for text in texts), strict=True)
         theirs = [row for some in by_word for row in some]
         both = _both(words, theirs, scorer.tokenizer, texts)
         gap = max(abs(a - b) for a, b in both)
         flat = [bits for some in by_token for bits in some]
-        apart = max(abs(a - b) for a, b in zip(tokens, flat, strict=True))
-        assert max(gap, apart) < NEAR, kind
-        print(f"| {kind} | {len(words):,} | {len(both):,} | {gap:.1e} | {len(flat):,} | {apart:.1e} |", flush=True)
+        apart = max(abs(a - b) for a, b in zip(tokens["surprisal"], flat, strict=True))
+        plain = [bits for some in by_place for bits in some]
+        spread = max(abs(a - b) for a, b in zip(tokens["entropy"], plain, strict=True))
+        assert max(gap, apart, spread) < NEAR, kind
+        line(kind, f"{len(words):,}", f"{len(both):,}", f"{gap:.1e}", f"{len(flat):,}", f"{apart:.1e}", f"{spread:.1e}")
 
 
-def _minicons(scorer: Any, text: str) -> tuple[list[tuple[str, float]], list[float]]:
-    """Its words and its tokens with their bits."""
+def _minicons(scorer: Any, text: str) -> tuple[list[tuple[str, float]], list[float], list[float]]:
+    """Its words and its tokens with their bits, and by the definition the entropy at each token."""
+    import torch
+
     settings = {"bos_token": True, "surprisal": True, "base_two": True}
     (words,) = scorer.word_score_tokenized([text], tokenize_function=str.split, **settings)
     (tokens,) = scorer.token_score([text], **settings)
-    return words, [bits for _, bits in tokens[1:]]
+    tokenizer = scorer.tokenizer
+    ids = [tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]
+    with torch.inference_mode():
+        logs = scorer.model(input_ids=torch.tensor([ids])).logits[0, :-1].double().log_softmax(dim=-1)
+    return words, [bits for _, bits in tokens[1:]], (-(logs.exp() * logs).sum(dim=-1) / math.log(2)).tolist()
 
 
 def _both(
