@@ -90,7 +90,8 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
         "program", "batch", "seconds", "time ÷ wug's", "CPU seconds", "CPU ÷ wug's", "peak GiB",
         "largest difference (bits)",
     )  # fmt: skip
-    first, expected = None, {}
+    first: Took | None = None
+    expected: Rows = {}
     for title, more in (("wug", ["--no-entropy"]), ("wug, with entropy and rank", ["--entropy"])):
         used = took(wug(model, source, folder / "wug.csv", *more))
         first = first or used

@@ -21,7 +21,7 @@ from wug.types import Reading, Request, Scored
 WINDOW = 512
 """Tokens of a running text that are read at a time where a model has no limit of its own, as T5 was trained."""
 SOURCE = Option("source", str, "", "with score=source, the source of texts that come without one")
-EOS = replace(EOS, help="with score=source, score the end mark after a text as well")
+END = replace(EOS, help="with score=source, score the end mark after a text as well")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,10 @@ class Line:
 def lines(tokenise: Tokeniser, requests: Sequence[Request], *, cut: bool = True) -> list[Line]:
     """Texts in tokens, without marks; with `cut`, no further than to the end of what is asked about."""
     found = tokenise(requests, cut=cut)
-    lists = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
+    ids, starts, ends = (column.tolist() for column in (found.ids.flat, found.starts, found.ends))
     bounds = zip(found.ids.starts.tolist(), found.ids.lengths.tolist(), strict=True)
-    return [
-        Line(*(column[start : start + length] for column in lists), found.pieces.get(number))
-        for number, (start, length) in enumerate(bounds)
-    ]
+    parts = [slice(start, start + length) for start, length in bounds]
+    return [Line(ids[part], starts[part], ends[part], found.pieces.get(n)) for n, part in enumerate(parts)]
 
 
 class Reader(Protocol):

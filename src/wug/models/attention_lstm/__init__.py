@@ -14,7 +14,7 @@ from wug.files import user_path
 from wug.models import _asking
 from wug.models._asking import Written
 from wug.models._fingerprint import unchanged
-from wug.models._given_source import EOS, SOURCE, SourceScorer
+from wug.models._given_source import END, SOURCE, SourceScorer
 from wug.models._hardware import halving, pick_device
 from wug.models._options import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH
 from wug.models._spec import Identity, ModelSpec
@@ -33,7 +33,7 @@ OPTIONS = (
     replace(BATCH, help=BATCH.help.replace("tokens", "words")),
     scoring.SCORE,
     SOURCE,
-    EOS,
+    END,
 )
 GLANCE = 8
 """Words after which answers that have ended leave the batch: to look more often would keep a GPU waiting."""

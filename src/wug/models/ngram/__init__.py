@@ -56,7 +56,8 @@ class NgramModel:
         sequences = texts if self._start is None else texts.led_by(self._start)
         values, histories = backed_off(self._arpa, sequences)
         if self._start is not None:
-            values, histories = (np.delete(found, sequences.starts, axis=0) for found in (values, histories))
+            values = np.delete(values, sequences.starts)
+            histories = np.delete(histories, sequences.starts, axis=0)
         found = answers(requests, words, values * math.log(10), self._vocabulary)
         return replace(found, beside=self._distributions(requests, found.offsets, values, histories))
 

@@ -16,7 +16,7 @@ from wug.models import _asking, _greedy
 from wug.models._asking import Written, until_end
 from wug.models._decoding import Decoder, open_weights
 from wug.models._fingerprint import fingerprint, folder_of
-from wug.models._given_source import EOS, SOURCE, SourceScorer
+from wug.models._given_source import END, SOURCE, SourceScorer
 from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, TRUST
 from wug.models._spec import Identity, ModelSpec
 from wug.models._weights import Loaded
@@ -40,7 +40,7 @@ OPTIONS = (
     Option("engine", ENGINES, "auto", "what writes; auto: CTranslate2 on a CPU, where it writes the same answers"),
     scoring.SCORE,
     SOURCE,
-    EOS,
+    END,
     TRUST,
 )
 TRIED = 20

@@ -130,7 +130,7 @@ def signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
 
 def refuse_idle(options: Mapping[str, Any]) -> None:
     """An error for options that say how to write where nothing is written, or how to score where nothing is scored."""
-    idle: dict[str, Any] = {
+    idle: Mapping[str, Any] = {
         "no": {"source": "", "eos": False},
         "source": WRITING,
         "spans": {**WRITING, "source": "", "eos": False},

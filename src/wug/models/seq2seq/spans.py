@@ -141,7 +141,8 @@ def _kept(request: Request, line: Line) -> Line:
     low, high = request.span
     here = [place for place, start in enumerate(line.starts) if low <= start < high]
     names = None if line.names is None else tuple(line.names[place] for place in here)
-    return Line(*([column[place] for place in here] for column in (line.ids, line.starts, line.ends)), names)
+    ids, starts, ends = ([column[place] for place in here] for column in (line.ids, line.starts, line.ends))
+    return Line(ids, starts, ends, names)
 
 
 def _spans(number: int, request: Request, line: Line) -> Iterator[_Span]:
