@@ -264,7 +264,7 @@ def open_weights(spec: ModelSpec, auto: str, options: Mapping[str, Any]) -> _wei
         spec,
         auto,
         dtype=options["dtype"],
-        device=_weights.pick_device(options["device"]),
+        device=options["device"],
         trust_remote_code=options["trust_remote_code"],
     )
 

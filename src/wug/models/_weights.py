@@ -13,9 +13,10 @@ from wug.files import user_path
 from wug.models._device import settle
 from wug.models._fingerprint import commit_of, fingerprint, unchanged
 from wug.models._hardware import pick_device
+from wug.models._hub import only_here
 from wug.models._spec import ModelSpec
 
-__all__ = ["Loaded", "load", "pick_device"]
+__all__ = ["Loaded", "load"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,16 @@ class Loaded:
     fingerprint: str
 
 
-def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_code: bool) -> Loaded:
-    """The model that `spec` names, by the transformers class `auto`, ready to answer."""
+def load(spec: ModelSpec, auto: str, *, dtype: str, device: str | None, trust_remote_code: bool) -> Loaded:
+    """The model that `spec` names, by the transformers class `auto`, ready to answer on the device asked for."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    folder = user_path(spec.name)
+    local = folder.is_dir()
+    if not local and (folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1):
+        raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
+    if local and not (folder / "config.json").is_file():
+        raise ModelError(f"{spec}: the folder has no config.json, so it is no Hugging Face model")
+    cached = not local and only_here(spec)  # before what takes seconds to import
     try:
         with warnings.catch_warnings():
             # In a notebook without widgets: of bars that wug does not show.
@@ -41,15 +49,8 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
         raise MissingExtra(f"a {spec.kind} model", "hf") from None
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-
-    folder = user_path(spec.name)
-    local = folder.is_dir()
-    if not local and (folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1):
-        raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
-    if local and not (folder / "config.json").is_file():
-        raise ModelError(f"{spec}: the folder has no config.json, so it is no Hugging Face model")
     where = str(folder) if local else spec.name
-    common: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": local}
+    common: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": local or cached}
     if spec.revision is not None:
         common["revision"] = spec.revision
     identity = fingerprint(folder) if local else None
@@ -72,6 +73,7 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str, trust_remote_co
             f"{spec}: {len(info['missing_keys'])} weights are not in the checkpoint (such as {some}) and would be "
             f"random. It is probably no {spec.kind} model"
         )
+    device = pick_device(device)
     try:
         model = settle(model.eval(), device, demanded=spec.options.get("device", "auto") != "auto")
     except (RuntimeError, AssertionError) as error:

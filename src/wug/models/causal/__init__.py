@@ -254,7 +254,7 @@ def load(spec: ModelSpec) -> CausalModel:
         spec,
         "AutoModelForCausalLM",
         dtype=options["dtype"],
-        device=_weights.pick_device(options["device"]),
+        device=options["device"],
         trust_remote_code=options["trust_remote_code"],
     )
     return around(loaded, spec)

@@ -174,7 +174,7 @@ def load(spec: ModelSpec) -> MaskedModel:
             spec,
             "AutoModelForMaskedLM",
             dtype=options["dtype"],
-            device=_weights.pick_device(options["device"]),
+            device=options["device"],
             trust_remote_code=options["trust_remote_code"],
         )
     except ModelError as error:
