@@ -145,7 +145,15 @@ def test_a_finished_training_is_left_alone_and_other_options_are_refused(tmp_pat
     said = train("seq2seq", examples, folder, "--steps", 3)
     assert (said.code, said.out) == (0, "")
     assert "is trained already" in said.err
-    refused(train("seq2seq", examples, folder, "--steps", 4), str(folder), "steps = 3, and now it is 4", "same options")
+    refused(
+        train("seq2seq", examples, folder, "--steps", 4), str(folder), "steps = 3, and now it is 4", "another folder"
+    )
+    refused(
+        train("seq2seq", examples, folder, "--epochs", 3), "a finished training with epochs = not given, and now it"
+    )
+    refused(train("seq2seq", examples, folder, "--steps", 3, "--dtype", "bfloat16"), "now it is 'bfloat16'")
+    refused(train("seq2seq", examples, folder, "--steps", 3, "--precision", "bfloat16"), "now it is 'bfloat16'")
+    refused(train("seq2seq", examples, folder, "--steps", 4, "--seed", 9), "steps = 3", "seed = 3, and now it is 9")
     refused(train("seq2seq", examples, folder, "--steps", 3, "--heads", 2), "heads = 4, and now it is 2")
     refused(train("seq2seq", examples, folder, "--steps", 3, "--network", "lstm"), "kind = 'seq2seq'")
     (examples / "train.src").write_text("copy A\n", encoding="utf-8")

@@ -69,10 +69,6 @@ def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
     """Suites by family, a line each; with everything, their tags and the scoring options of the families."""
     from wug import registry
 
-    if not rows:
-        known = sorted({tag for row in _suites(()) for tag in row["tags"]})
-        common.say(f"no suite has the tag {' or '.join(tags)}. Tags there: {', '.join(known)}")
-        return
     if everything:
         _print(rows)
         printing.echo()
@@ -172,16 +168,23 @@ def _family(name: str) -> dict[str, Any]:
 
 def _suites(tags: Iterable[str]) -> Rows:
     from wug.runs.opening import builtin_suites, open_suites
+    from wug.runs.tags import tagged, tags_of
 
-    wanted = set(tags)
-    rows: Rows = []
-    for name, path in builtin_suites().items():
-        for suite in open_suites(str(path)):  # by its path: a file here may be called like it
-            has = list(suite.meta.get("tags") or ())
-            if not wanted or wanted & set(has):
-                about = suite.meta.get("description") or _about(name, path.parent)
-                rows.append({"family": suite.kind, "suite": name, "items": len(suite), "about": about, "tags": has})
-    return rows
+    paths = builtin_suites()
+    # By its path: a file here may be called like it.
+    opened = [(name, suite) for name, path in paths.items() for suite in open_suites(str(path))]
+    chosen = tagged([suite for _, suite in opened], tags) if tags else [suite for _, suite in opened]
+    return [
+        {
+            "family": suite.kind,
+            "suite": name,
+            "items": len(suite),
+            "about": suite.meta.get("description") or _about(name, paths[name].parent),
+            "tags": tags_of(suite),
+        }
+        for name, suite in opened
+        if any(suite is one for one in chosen)
+    ]
 
 
 def _about(name: str, family: Path) -> str:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="A scoring option; see `wug list suites`.",
 )
 @click.option("--kind", help="The family, where the content does not tell.")
-@click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
+@click.option("--tag", "tags", multiple=True, help="Only suites with this tag, or of this circuit; repeatable.")
 @click.option("--fetch", is_flag=True, help="Fetch published sets that are not here; see `wug data`.")
 @click.option("--accept", is_flag=True, help="With --fetch, accept licences that do not allow every use.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, every group with its share.")
@@ -188,16 +188,13 @@ def _open(
     limit: int | None,
 ) -> list[Suite]:
     """The suites asked for, in order, each once."""
-    from wug.errors import InputError
     from wug.runs import opening
+    from wug.runs.tags import tagged
 
     found: dict[tuple[str, str], Suite] = {}
     for suite in opening.open_suites(names, options, kind):
         found.setdefault((suite.name, suite.checksum), suite)
-    chosen = [suite for suite in found.values() if not tags or set(tags) & set(suite.meta.get("tags") or ())]
-    if not chosen:
-        known = sorted({tag for suite in found.values() for tag in suite.meta.get("tags") or ()})
-        raise InputError(f"no suite has the tag {' or '.join(tags)}. Tags there: {', '.join(known) or 'none'}")
+    chosen = tagged(found.values(), tags) if tags else list(found.values())
     opening.require_packages(chosen)
     return [suite if limit is None else suite.sample(limit) for suite in chosen]
 

@@ -20,6 +20,10 @@ _SPOKEN = {
 }
 
 
+LATER = ("epochs", "patience", "dtype")
+"""What recipes of earlier versions do not say."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingState:
     """How far training came."""
@@ -77,12 +81,16 @@ class Checkpoint:
         except (ValueError, TypeError) as error:
             what = f"cannot be read as JSON ({error}). Delete the folder to begin anew"
             raise InputError(what, file=self._recipe) from None
-        for key in wanted:
-            if found.get(key) != wanted[key]:
-                raise ModelError(
-                    f"{self.folder.parent} holds a training with {_SPOKEN.get(key, key)} = {found.get(key)!r}, and now "
-                    f"it is {wanted[key]!r}. Give the same options to go on, or another folder to begin anew"
-                )
+        differing = [key for key in wanted if found.get(key) != wanted[key] and (key in found or key not in LATER)]
+        if differing:
+            differ = "; ".join(
+                f"{_SPOKEN.get(key, key)} = {_said(found.get(key))}, and now it is {_said(wanted[key])}"
+                for key in differing
+            )
+            done, go_on = ("finished training", "") if self.finished else ("training", "the same options to go on, or ")
+            raise ModelError(
+                f"{self.folder.parent} holds a {done} with {differ}. Give {go_on}another folder to begin anew"
+            )
 
     def write(self, model: Any, optimiser: Any, average: Any, state: TrainingState) -> None:
         """Keep the state; a kill in between leaves the one before."""
@@ -128,3 +136,7 @@ class Checkpoint:
         """The loss of every step, as a table."""
         lines = ["step\tloss", *(f"{step}\t{loss:.6f}" for step, loss in enumerate(losses, 1))]
         write_text(self.folder / "loss.tsv", "\n".join(lines) + "\n")
+
+
+def _said(value: object) -> str:
+    return "not given" if value is None else repr(value)

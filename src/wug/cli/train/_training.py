@@ -49,10 +49,12 @@ def unfinished(training: Training, material: Mapping[str, Any]) -> bool:
     for suite in training.suites:
         locate(suite)
     checkpoint = Checkpoint(training.output)
-    optional = {"steps": training.steps, "warmup": training.warmup}
+    precision = None if training.precision == "auto" else training.precision
+    optional = {"steps": training.steps, "warmup": training.warmup, "precision": precision}
     checkpoint.refuse_other(
         {
             **material,
+            **_asked(training),
             "batch": training.batch_size,
             "rate": training.learning_rate,
             "optimiser": training.optimiser,
@@ -65,6 +67,11 @@ def unfinished(training: Training, material: Mapping[str, Any]) -> bool:
     if checkpoint.finished:
         common.say(f"{training.output} is trained already: delete it, or name another folder, to train again")
     return not checkpoint.finished
+
+
+def _asked(training: Training) -> dict[str, Any]:
+    """What decides the saved model and stands in no recipe as it was asked for."""
+    return {"epochs": training.epochs, "patience": training.patience, "dtype": training.dtype}
 
 
 def device_of(training: Training) -> str:
@@ -100,7 +107,7 @@ def train(lesson: Lesson, training: Training, device: str, material: dict[str, A
     suites = open_suites(training.suites)
     require_answerable(suites, material["kind"])
     checkpoint = Checkpoint(folder)
-    checkpoint.begin(recipe, material)
+    checkpoint.begin(recipe, {**material, **_asked(training)})
     compiled = device.startswith("cuda") if training.compile is None else training.compile
     settings = TrainingSettings(
         compiled,

@@ -1,0 +1,32 @@
+"""What a suite is filed under: its author's tags, and the test circuit that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wug.errors import InputError, nearest
+from wug.types import Suite
+
+
+def tags_of(suite: Suite) -> list[str]:
+    """The tags of a suite's file, then its circuit as one: `agreement`, `long-distance-dependencies`."""
+    circuit = str(suite.meta.get("circuit") or "").lower().replace(" ", "-")
+    given = list(suite.meta.get("tags") or ())
+    return given if _spelt([circuit]) <= {"", *_spelt(given)} else [*given, circuit]
+
+
+def tagged(suites: Iterable[Suite], wanted: Iterable[str]) -> list[Suite]:
+    """The suites that have one of the wanted tags, however it is spelt; an error that lists the tags where none has."""
+    found, tags = list(suites), list(wanted)
+    chosen = [suite for suite in found if _spelt(tags_of(suite)) & _spelt(tags)]
+    if not chosen:
+        known = sorted({tag for suite in found for tag in tags_of(suite)})
+        near = nearest(tags[0], known)
+        meant = f" Did you mean {near!r}?" if near else ""
+        raise InputError(f"no suite has the tag {' or '.join(tags)}.{meant} Tags there: {', '.join(known) or 'none'}")
+    return chosen
+
+
+def _spelt(tags: Iterable[str]) -> set[str]:
+    """Tags without capitals, spaces and hyphens."""
+    return {"".join(filter(str.isalnum, tag.lower())) for tag in tags}
