@@ -171,7 +171,10 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
             # What one kind of model has as an option, another need not have; only a sample shows so for suites.
             by_nature = len(kinds) > 1 and NONE in values and key != "limit"
             if key not in ("suite", "model") and len(values) > 1 and not by_nature:
-                answers = "; ".join(f"{', '.join(dict.fromkeys(who))}: {value}" for value, who in values.items())
+                told = {NONE: "none"} if key == "limit" else {}
+                answers = "; ".join(
+                    f"{', '.join(dict.fromkeys(who))}: {told.get(value, value)}" for value, who in values.items()
+                )
                 found.setdefault((key, answers), []).append(test.name)
     return [
         f"not asked in the same way, {'version of wug' if key == 'wug' else key} – {answers} "

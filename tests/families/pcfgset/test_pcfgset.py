@@ -129,6 +129,18 @@ def test_the_first_items_of_a_suite_are_a_suite_that_says_so(tmp_path: Path) -> 
         assert isinstance(short, Suite)
 
 
+@pytest.mark.parametrize("sources", [["copy A1 B2", "revers A1 B2"], ["revers A1 B2"], ["revers copy A1 , B2"]])
+def test_a_short_file_with_a_misspelt_function_is_recognised_and_the_fault_is_pointed_at(
+    tmp_path: Path, sources: list[str]
+) -> None:
+    (tmp_path / "test.src").write_text("\n".join(sources) + "\n", encoding="utf-8")
+    (tmp_path / "test.tgt").write_text("A1 B2\n" * len(sources), encoding="utf-8")
+    assert pcfgset.recognises(tmp_path / "test.src", head(tmp_path / "test.src"))
+    faults = [problem for problem in pcfgset.check(tmp_path / "test.src") if "revers" in problem.message]
+    assert "Did you mean 'reverse'?" in faults[0].message
+    assert "^^^^^^" in faults[0].message
+
+
 def test_its_own_files_and_folders_are_recognised(tmp_path: Path) -> None:
     published(tmp_path)
     for path in (tmp_path, *tmp_path.rglob("*")):

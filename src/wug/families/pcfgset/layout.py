@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -67,9 +67,17 @@ def name_of_answers(path: Path, test: str) -> str:
 
 
 def looks_like_sources(text: str) -> bool:
-    """Whether most of the first lines begin with a function of the language."""
+    """Whether most of the first lines begin with a function of the language, or go on as if they did."""
     lines = [line.split() for line in text.split("\n")[:40] if line.strip()]
-    return sum(arity(words[0]) is not None for words in lines) * 2 > len(lines)
+    return sum(map(_like_a_source, lines)) * 2 > len(lines)
+
+
+def _like_a_source(words: Sequence[str]) -> bool:
+    """Whether words begin with a function; or, where that is misspelt, are arguments of one behind it."""
+    rest = [word for word in words[1:] if word != ","]
+    return arity(words[0]) is not None or (
+        bool(rest) and all(SYMBOL.fullmatch(word) or arity(word) is not None for word in rest)
+    )
 
 
 def looks_like_targets(text: str) -> bool:
