@@ -26,7 +26,7 @@ class PublishedSuite:
         return len(self.suite)
 
     def sample(self, items: int) -> PublishedSuite:
-        """The same suite with only so many of its items, spread evenly over it."""
+        """The same suite with only so many of its items, every group with its share."""
         return PublishedSuite(self.suite.sample(items), self.record, self.name)
 
     def __getattr__(self, name: str) -> Any:
