@@ -230,6 +230,7 @@ def test_a_run_is_written_as_a_page(tmp_path: Path) -> None:
         (("report", 1), "none-such/x.html", ["there is no folder"]),
         (("compare", 1, 2), "x.docx", ["'.docx' is no ending"]),
         (("surprisal", os.devnull), "none-such/x.csv", ["there is no folder"]),
+        (("make", "coord"), "none-such/x.tab", ["there is no folder"]),
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(
@@ -237,6 +238,18 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
 ) -> None:
     refused(wug(*command, "-o", tmp_path / name), *parts)
     assert list(tmp_path.glob("none-such")) == []
+
+
+def test_a_store_a_cache_and_a_conversion_need_a_folder_that_is_there(tmp_path: Path) -> None:
+    nowhere = tmp_path / "none-such"
+    refused(wug("run", SUITE, "--db", nowhere / "x.db"), "there is no folder", "none-such")
+    refused(wug("run", SUITE, "--cache", nowhere / "x.db"), "there is no folder", "none-such")
+    refused(wug("convert", builtin_suites()[SUITE], nowhere / "x.csv"), "there is no folder", "none-such")
+    assert not nowhere.exists()
+
+
+def test_a_suite_that_nothing_is_called_like_is_told_where_names_are() -> None:
+    refused(wug("run", "qqqqqqqq"), "unknown suite 'qqqqqqqq'", "wug list suites", "wug data list")
 
 
 def test_a_format_that_is_asked_for_goes_into_a_file_of_any_name(db: Path, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from wug.cli._manner import Manner
 from wug.cli._outputs import OUTPUT_FILE as OUTPUT_FILE
 from wug.cli._outputs import SUFFIXES as SUFFIXES
 from wug.cli._outputs import format_of as format_of
+from wug.cli._outputs import in_a_folder
 from wug.runs.places import default_cache as default_cache
 from wug.runs.places import default_db as default_db
 from wug.show.markup import visible
@@ -58,6 +59,7 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
 DB = click.Option(
     ["--db"],
     type=FILE,
+    callback=in_a_folder,
     envvar="WUG_DB",
     help="The file that keeps runs.  [default: wug.db in the user's data folder]",
 )
@@ -118,11 +120,12 @@ ASKING = (
         multiple=True,
         callback=pairs,
         metavar="KEY=VALUE",
-        help="An option of the model; see `wug list models`.",
+        help="An option of the model; see `wug list models --all`.",
     ),
     click.Option(
         ["--cache"],
         type=FILE,
+        callback=in_a_folder,
         envvar="WUG_CACHE",
         help="The file of answers, which lets a command resume.  [default: in the user's cache folder]",
     ),
@@ -159,12 +162,12 @@ def deliver_made(
     results: Sequence[Result], form: str, hint: str | None = None, *, summary: bool = False, by: Sequence[str] = ()
 ) -> None:
     """The same for results that were made just now: what cannot be shown as asked is shown as ever, and not lost."""
-    from wug.errors import UnknownName
+    from wug.errors import WugError
     from wug.show.breakdown import broken_down
 
     try:
         broken_down(results, by)
-    except UnknownName as error:
+    except WugError as error:
         printing.tell(f"warning: --by: {error}")
         by = ()
     deliver(results, form, hint, summary=summary, by=by)

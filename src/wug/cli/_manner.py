@@ -41,9 +41,7 @@ def _flag(*names: str, help: str, envvar: str | None = None) -> click.Option:
 
 FLAGS = (
     _flag("-q", "--quiet", envvar="WUG_QUIET", help="No progress and no hints on stderr."),
-    _flag(
-        "-v", "--verbose", envvar="WUG_VERBOSE", help="Also tell where runs and answers are kept, and what is asked."
-    ),
+    _flag("-v", "--verbose", envvar="WUG_VERBOSE", help="Also tell where runs and answers are kept."),
     _flag("--debug", envvar="WUG_DEBUG", help="Show the traceback of an error."),
 )
 """For the command `wug` and for every command below it."""

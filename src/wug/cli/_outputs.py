@@ -30,6 +30,12 @@ class OutputFile(click.Path):
 OUTPUT_FILE = OutputFile()
 
 
+def in_a_folder(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    """The callback of a file that wug keeps: where the command itself names one, its folder is there."""
+    given = ctx.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
+    return OUTPUT_FILE.convert(value, param, ctx) if given and value is not None else value
+
+
 def format_of(path: Path, known: Mapping[str, str]) -> str:
     """The format that the name of a file asks for, or an error that lists those that there are."""
     from wug.errors import InputError, suggestion

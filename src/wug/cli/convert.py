@@ -31,7 +31,7 @@ def command(source: Path, target: Path, kind: str | None, options: dict[str, str
     wug convert suite.json suite.csv
     """
     from wug import registry
-    from wug.errors import WugError
+    from wug.errors import InputError, WugError
     from wug.runs.opening import family_of, locate
 
     (path,) = locate(str(source))[:1]
@@ -39,6 +39,8 @@ def command(source: Path, target: Path, kind: str | None, options: dict[str, str
     module = registry.find("families", family)
     if "convert" not in vars(module):
         raise WugError(f"{family} material has no other format to convert to")
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {str(target.parent)!r}. Make it first, or name another", file=target)
     common.refuse_existing([target], force)
     for notice in module.convert(path, target, options):
         common.say(f"note: {notice}")

@@ -49,7 +49,7 @@ GOES = (
     show_default=True,
     help="The folder for the runs and the report.",
 )
-@click.option("--limit", type=common.POSITIVE, help="Only N items of each suite, for a quicker look.")
+@click.option("--limit", type=common.POSITIVE, metavar="N", help="Only N items of each suite, for a quicker look.")
 def command(output: Path, limit: int | None) -> None:
     """Ask the built-in models about every family, and write a report.
 

@@ -39,13 +39,15 @@ if TYPE_CHECKING:
     multiple=True,
     callback=common.pairs,
     metavar="KEY=VALUE",
-    help="A scoring option; see `wug list suites`.",
+    help="A scoring option; see `wug list suites --all`.",
 )
 @click.option("--kind", help="The family, where the content does not tell.")
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag, or of this circuit; repeatable.")
 @click.option("--fetch", is_flag=True, help="Fetch published sets that are not here; see `wug data`.")
 @click.option("--accept", is_flag=True, help="With --fetch, accept licences that do not allow every use.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only N items of each suite, every group with its share.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="Only N items of each suite, every group with its share."
+)
 @common.choice("--interval", "wilson", "clopper-pearson", help="How intervals of shares are made.")
 @common.choice(
     "--engine", "local", "ray", help="Where the model runs: on this machine, or in copies on a Ray cluster, one a GPU."
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     type=common.OUTPUT_FILE,
     help="Also write the results to a file; its suffix says how: .json .csv .tsv .md .tex, .html a report.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="With --engine ray, how many copies.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="With --engine ray, how many copies.")
 def command(
     suites: tuple[str, ...],
     more: tuple[str, ...],

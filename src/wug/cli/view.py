@@ -19,6 +19,7 @@ OWN = ("127.0.0.1", "localhost", "::1")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
+    metavar="P",
     help=f"The port; 0 takes a free one.  [default: {PORT}, or a free one where that is taken]",
 )
 @click.option(

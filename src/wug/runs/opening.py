@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from wug import data, registry
-from wug.errors import InputError, MissingExtra, ModelError, NotFetched, UnknownName, suggestion
+from wug.errors import InputError, MissingExtra, ModelError, NotFetched, UnknownName, nearest, suggestion
 from wug.files import existing, head, require_text, shortened, user_path
 from wug.models import Identity, ModelSpec, parse
 from wug.options import names, refuse_unknown
@@ -173,7 +173,13 @@ def _located(text: str, kind: str | None) -> list[data.Place]:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
     groups = (BUILTIN + family for family in registry.names("families"))
-    raise UnknownName("suite", shortened(text), [*builtin_suites(), *groups, *data.names()])
+    known = [*builtin_suites(), *groups, *data.names()]
+    if nearest(text, known) is None:
+        raise InputError(
+            f"unknown suite {shortened(text)!r}: no file or folder here, no built-in suite (wug list suites) and no "
+            "published set (wug data list) is called so"
+        )
+    raise UnknownName("suite", shortened(text), known)
 
 
 def _builtin(text: str) -> list[Path]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wug import registry
-from wug.errors import UnknownName
+from wug.errors import InputError, UnknownName
 from wug.types import Result
 
 EVERY = "all"
@@ -39,6 +39,8 @@ def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
     """The results with their estimates over all items and over the groups of some fields."""
     known = {one.group.partition("=")[0] for result in results for one in result.estimates if "=" in one.group}
     for name in by:
+        if not known:
+            raise InputError(f"these results are not broken down by anything, so not by {name!r} either")
         if name not in known and name != EVERY:
             raise UnknownName("field", name, known | {EVERY})
     return [_with(result, by) for result in results]
