@@ -87,7 +87,7 @@ def test_tables_whose_lines_end_in_carriage_returns_are_read(tmp_path: Path) -> 
 def test_another_encoding_is_called_by_its_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes("good\tbad\nA cat sits.\tA cat sit.\n".encode("utf-16"))
     for more in ((), ("--kind", "pairs")):
-        refused(wug("run", tmp_path / name, *more), "line 1: not UTF-8 text", "UTF-16", "Save the file as UTF-8")
+        refused(wug("run", tmp_path / name, *more), "UTF-16 text", "not UTF-8", "Save the file as UTF-8")
 
 
 def test_a_prediction_nested_too_deeply_is_shown_in_part(tmp_path: Path) -> None:
