@@ -1,8 +1,9 @@
-"""Results and suites in brief: a line for a prompt, a table for a notebook."""
+"""Models, results and suites in brief: short names, a line for a prompt, a table for a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,44 @@ if TYPE_CHECKING:
 MOST = 200
 """Rows that a notebook shows."""
 COLUMNS = ("suite", "model", "check", "value", "95 % interval", "n")
+
+
+def short_names(models: Iterable[str]) -> dict[str, str]:
+    """What each model can be called among these: as little of its identity as no other has.
+
+    Of `causal/EleutherAI/pythia-70m@607a30d` that is `pythia-70m`; where others are called so, the owner, the kind or
+    the first letters of the fingerprint come with it, whichever is first to tell them apart; at last all of it.
+    """
+    found = list(dict.fromkeys(models))
+    marks = [_parts(model)[2] for model in found]
+    length = next((n for n in range(4, 12) if len({mark[:n] for mark in marks}) == len(set(marks))), 12)
+    names = {model: _names(model, length) for model in found}
+    level = dict.fromkeys(found, 0)
+    while True:
+        chosen = {model: names[model][level[model]] for model in found}
+        counts = Counter(chosen.values())
+        again = [model for model in found if counts[chosen[model]] > 1 and level[model] + 1 < len(names[model])]
+        if not again:
+            return chosen
+        for model in again:
+            level[model] += 1
+
+
+def _names(model: str, length: int) -> list[str]:
+    """What a model could be called, the shortest first, its identity last; `length` is that of a fingerprint."""
+    kind, name, mark = _parts(model)
+    short = name.rstrip("/").rsplit("/", 1)[-1] or name
+    marked = [f"{short}@{mark[:length]}", f"{name}@{mark[:length]}", f"{kind}/{name}@{mark[:length]}"] if mark else []
+    return list(dict.fromkeys([short, name, *([f"{kind}/{name}"] if kind else []), *marked, model]))
+
+
+def _parts(model: str) -> tuple[str, str, str]:
+    """Kind, name and fingerprint of a model; what has another shape is all name."""
+    kind, slash, rest = model.partition("/")
+    if not slash or not rest:
+        return "", model, ""
+    name, at, mark = rest.rpartition("@")
+    return (kind, name, mark) if at and name else (kind, rest, "")
 
 
 def line(result: Result) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError, MissingExtra
-from wug.show import charts, vega
-from wug.show.charts import Point, RegionMean
+from wug.show import charts, region_chart, vega
+from wug.show.charts import Point
+from wug.show.region_chart import RegionMean
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -78,18 +79,18 @@ def test_one_model_needs_no_legend() -> None:
 
 
 def test_regions_stand_in_the_order_of_the_sentence_with_their_names() -> None:
-    spec = charts.regions(TWO_REGIONS).to_dict()
+    spec = region_chart.regions(TWO_REGIONS).to_dict()
     assert channel(spec, "x")[0]["scale"]["domain"] == ["1\nnoun", "2\nverb"]
 
 
 def test_each_condition_has_a_line_points_and_intervals() -> None:
-    spec = charts.regions(TWO_REGIONS).to_dict()
+    spec = region_chart.regions(TWO_REGIONS).to_dict()
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["line", "rule", "point"]
     assert channel(spec, "color")[0]["scale"]["domain"] == ["match", "mismatch"]
 
 
 def test_without_intervals_there_is_no_layer_for_them() -> None:
-    spec = charts.regions([RegionMean("match", 1, "noun", 2.0, None, None, 1)]).to_dict()
+    spec = region_chart.regions([RegionMean("match", 1, "noun", 2.0, None, None, 1)]).to_dict()
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["line", "point"]
 
 
@@ -100,23 +101,23 @@ def test_tens_are_written_out() -> None:
 
 
 def test_the_regions_of_a_prediction_stand_on_a_tinted_ground() -> None:
-    spec = charts.regions(TWO_REGIONS, marked=[2]).to_dict()
+    spec = region_chart.regions(TWO_REGIONS, marked=[2]).to_dict()
     assert spec["layer"][0]["mark"]["style"] == "ground"
     assert {row["region"] for row in data(spec) if row.get("marked")} == {"2\nverb"}
 
 
 def test_a_marked_region_that_is_not_there_changes_nothing() -> None:
-    spec = charts.regions(TWO_REGIONS, marked=[9]).to_dict()
+    spec = region_chart.regions(TWO_REGIONS, marked=[9]).to_dict()
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["line", "rule", "point"]
 
 
 def test_a_chart_in_a_page_takes_every_colour_from_the_page() -> None:
-    text = json.dumps(vega.page_spec(charts.regions(TWO_REGIONS, marked=[2])))
+    text = json.dumps(vega.page_spec(region_chart.regions(TWO_REGIONS, marked=[2])))
     assert re.findall(r"#[0-9a-f]{6}", re.sub(r"var\(--chart-[a-z0-9]+, #[0-9a-f]{6}\)", "", text)) == []
 
 
 def test_a_chart_in_a_file_has_plain_colours() -> None:
-    text = json.dumps(vega.spec(charts.regions(TWO_REGIONS, marked=[2])))
+    text = json.dumps(vega.spec(region_chart.regions(TWO_REGIONS, marked=[2])))
     assert "var(" not in text
     assert "#0072b2" in text
 
@@ -129,7 +130,7 @@ def test_every_colour_stands_out_from_white_and_from_the_tinted_ground(colour: s
 
 def test_the_picture_shows_markup_in_names_as_text() -> None:
     means = [RegionMean(EVIL, 1, EVIL, 1.0, 0.5, 1.5, 3)]
-    svg = vega.page_svg(charts.regions(means))
+    svg = vega.page_svg(region_chart.regions(means))
     assert "<script" not in svg
     assert "&lt;/script&gt;" in svg
 

@@ -94,6 +94,14 @@ class Summary:
         return _read_summary(self.text).fault
 
 
+class Sibling(NamedTuple):
+    """A result of another run on the same suite."""
+
+    id: int
+    run: int
+    model: str
+
+
 class StoredResult(NamedTuple):
     """A result without its outcomes, and where it stands in the store."""
 
@@ -182,6 +190,21 @@ class Shelf:
     def every(self, result: int) -> Iterator[Placed]:
         """All outcomes of a result in their order; however many they are, an error follows where one is missing."""
         return map(read_row, self._rows(self._row(result)))
+
+    def models(self) -> list[str]:
+        """Every model that has a run."""
+        return [str(row["model"]) for row in self.each("SELECT DISTINCT model FROM runs ORDER BY model")]
+
+    def siblings(self, result: int) -> list[Sibling]:
+        """The complete results of other runs on the same suite, the latest first."""
+        rows = self.each(
+            "SELECT other.id, other.run, runs.model FROM results AS own JOIN results AS other"
+            " ON other.suite = own.suite AND other.kind = own.kind AND other.run != own.run"
+            " JOIN runs ON runs.id = other.run WHERE own.id = ? AND other.status = 'complete'"
+            " AND runs.removed IS NULL ORDER BY other.id DESC",
+            result,
+        )
+        return [Sibling(row["id"], row["run"], str(row["model"])) for row in rows]
 
     def otherwise(self, result: int, option: str) -> dict[str, int]:
         """Of a result and those that differ from it in one option alone, the latest for each value of the option."""

@@ -5,9 +5,9 @@ A chart carries no colours of its own: it gets them where it goes, into a file o
 
 from __future__ import annotations
 
+import itertools
 import math
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,8 @@ from wug.show.numbers import spaced, value_text
 if TYPE_CHECKING:
     import altair
 
-BANDS = 4
-"""Lines in a chart up to which all intervals are shown at once."""
+SINGLE = 90
+"""Points of several lines up to which each has its interval, beside those of the other lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,6 @@ class Point:
     """The heading that its row stands under, such as the test circuit."""
     interval: str = ""
     """As a table has it, where that is more than `low` and `high`."""
-
-
-@dataclass(frozen=True, slots=True)
-class RegionMean:
-    """The mean of one region in one condition, over items."""
-
-    condition: str
-    number: int
-    name: str
-    value: float
-    low: float | None
-    high: float | None
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,103 +104,70 @@ def intervals(
     base = alt.Chart(alt.Data(values=[_datum(point) for point in points])).encode(
         y=_axes.row_axis(rows), tooltip=_axes.value_tooltip(*of, title=title, share=share)
     )
+    choice = _axes.choice("series", title)
     if several:
         base = base.encode(
             yOffset=alt.YOffset("series:N", sort=None, scale=alt.Scale(domain=series)),
             color=alt.Color("series:N", **_axes.named(series)),
-        )
+        ).transform_filter(choice.test)
     line = base.mark_rule(style="interval").encode(
         x=alt.X("low:Q", title=title, **values), x2=alt.X2("high:Q", title=title)
     )
     dot = base.mark_point(style="dot").encode(x=alt.X("value:Q", title=title, **values))
     if several:
-        dot = dot.encode(shape=alt.Shape("series:N", **_axes.named(series)))
+        dot = dot.encode(shape=alt.Shape("series:N", **_axes.shaped(series)))
     step = 10 + 13 * len(series) if several else _axes.step(rows)
-    return alt.layer(line, dot).properties(width=vega.WIDTH, height=step * len(rows))
-
-
-def regions(
-    means: Sequence[RegionMean], *, marked: Collection[int] = (), title: str = "mean surprisal (bits)"
-) -> altair.LayerChart:
-    """A line for each condition over the regions of a sentence in order, with intervals.
-
-    The regions in `marked`, those a prediction speaks of, stand on a tinted ground.
-    """
-    alt = vega.altair()
-    ordered = sorted(means, key=lambda mean: mean.number)
-    conditions = list(dict.fromkeys(mean.condition for mean in means))
-    labels = {mean.number: f"{mean.number}\n{_flat(mean.name)}" for mean in ordered}
-    x = _axes.region_axis(list(labels.values()))
-    chosen = alt.selection_point(fields=["condition"], bind="legend", name="chosen")
-    rows = [_region_datum(mean, labels[mean.number], mean.number in marked) for mean in ordered]
-    data = alt.Data(values=rows)
-    base = alt.Chart(data).encode(
-        x=x,
-        xOffset=alt.XOffset("condition:N", sort=None, scale=alt.Scale(domain=conditions, paddingOuter=1)),
-        color=alt.Color("condition:N", **_axes.named(conditions)),
-        opacity=alt.condition(chosen, alt.value(1), alt.value(0.12)),
-        tooltip=_axes.region_tooltip(),
-    )
-    y = alt.Y("mean:Q", title=title, axis=alt.Axis(tickCount=6))
-    layers = [base.mark_line(style="trend").encode(y=y)]
-    if any(row["low"] is not None for row in rows):  # a single item has none, and Vega warns of an empty layer
-        interval = base.mark_rule(style="interval")
-        layers.append(interval.encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title)))
-    layers.append(base.mark_point(style="dot").encode(y=y, shape=alt.Shape("condition:N", **_axes.named(conditions))))
-    if not labels.keys().isdisjoint(marked):
-        ground = alt.Chart(data).transform_filter("datum.marked").transform_aggregate(groupby=["region"])
-        ground = ground.mark_rect(style="ground", tooltip=None)
-        layers.insert(0, ground.encode(x=x, y=alt.value(0), y2=alt.value("height")))
-    return alt.layer(*layers).add_params(chosen).properties(width=vega.WIDTH, height=300)
+    chart = alt.layer(line, dot).properties(width=vega.WIDTH, height=step * len(rows))
+    if not several:
+        return chart
+    return chart.add_params(choice.param).properties(usermeta=choice.legend(series, series_are))
 
 
 def curves(
     points: Sequence[CurvePoint], *, x: str, title: str, share: bool = True, peak: CurvePoint | None = None
 ) -> altair.LayerChart:
-    """A line for each series over the whole numbers of `x`, with bands for intervals; `peak` carries its value.
+    """A line for each series over the whole numbers of `x`, with their intervals; `peak` carries its value.
 
-    With many lines a band shows only where its line is chosen in the legend.
+    One line has its intervals as a band. Of several, points at the same place stand beside each other with theirs, so
+    that none hides another; where there are very many, the band is that of a line that is chosen.
     """
     alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     several = len(series) > 1
-    name = "chosen_" + re.sub(r"\W", "_", x)  # charts that stand together must not share it
-    chosen = alt.selection_point(fields=["series"], bind="legend", name=name)
     named = _axes.solid(_axes.named(series)) if several else {**_axes.named(series), "legend": None}
     of = [*([alt.Tooltip("series:N", title="of")] if several else []), alt.Tooltip("x:Q", title=x, format="~g")]
-    base = alt.Chart(alt.Data(values=[_curve_datum(point) for point in points])).encode(
-        x=_axes.count_axis([point.x for point in points], x),
+    places = sorted({point.x for point in points})
+    beside = several and len(points) <= SINGLE
+    rows = [_curve_datum(point, _beside(point, places, series) if beside else point.x) for point in points]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=_axes.count_axis(places, x),
         color=alt.Color("series:N", **named),
         tooltip=_axes.value_tooltip(*of, title=title, share=share),
     )
+    choice = _axes.choice("series", x)
+    if several:
+        base = base.transform_filter(choice.test)
     y = alt.Y("value:Q", title=title, **_axes.value_axis(share))
-    crowded = len(series) > BANDS
-    shown = alt.condition(chosen, alt.value(0.16), alt.value(0), empty=not crowded)
-    faded = alt.condition(chosen, alt.value(1), alt.value(0.12))
-    if not several:
-        shown, faded = alt.value(0.16), alt.value(1)
-    band = base.mark_area(clip=True, tooltip=None).encode(
-        y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title), opacity=shown
-    )
-    line = base.mark_line(style="trend").encode(y=y, opacity=faded)
-    dot = base.mark_point(style="dot", size=70 if len(points) <= 40 else 40).encode(y=y, opacity=faded)
+    ends = {"y": alt.Y("low:Q", title=title), "y2": alt.Y2("high:Q", title=title)}
+    spread = base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if beside else _band(base, several, choice)
+    line = base.mark_line(style="trend").encode(y=y)
+    dot = base.mark_point(style="dot", size=70 if len(points) <= 40 else 40).encode(y=y)
     if several:
         dot = dot.encode(shape=alt.Shape("series:N", **_axes.shaped(series)))
-    if len(series) > len(vega.PALETTE):
         line = line.encode(strokeDash=alt.StrokeDash("series:N", **_axes.dashed(series)))
-    layers = [band, line, dot, *([_summit(peak, x, share)] if peak else [])]
+    layers = [spread.encode(**ends), line, dot, *([_summit(peak, x, share)] if peak else [])]
     chart = alt.layer(*layers).properties(width=vega.WIDTH, height=300)
-    return chart.add_params(chosen) if several else chart
+    if not several:
+        return chart
+    return chart.add_params(choice.param).properties(usermeta=choice.legend(series, "series", _last(points)))
 
 
 def histogram(bins: Sequence[Bin], *, title: str, what: str, colours: Mapping[str, int]) -> altair.LayerChart:
     """Bars that count `what` over a range of numbers; `colours` is each series' place in the palette."""
     alt = vega.altair()
     series = list(dict.fromkeys(one.series for one in bins))
-    edges = [_short(edge) for edge in sorted({edge for one in bins for edge in (one.low, one.high)})]
-    data = [
-        {"low": _short(one.low), "high": _short(one.high), "count": one.count, "series": one.series} for one in bins
-    ]
+    edges = [short(edge) for edge in sorted({edge for one in bins for edge in (one.low, one.high)})]
+    data = [{"low": short(one.low), "high": short(one.high), "count": one.count, "series": one.series} for one in bins]
     bars = (
         alt.Chart(alt.Data(values=data))
         .mark_bar(binSpacing=1)
@@ -243,7 +197,7 @@ def scatter(dots: Sequence[Dot], *, x: str, y: str, colours: Mapping[str, int]) 
     """A dot for each pair of numbers; `colours` is each series' place in the palette."""
     alt = vega.altair()
     series = [name for name in colours if any(dot.series == name for dot in dots)]
-    data = [{"name": dot.name, "x": _short(dot.x), "y": _short(dot.y), "series": dot.series} for dot in dots]
+    data = [{"name": dot.name, "x": short(dot.x), "y": short(dot.y), "series": dot.series} for dot in dots]
     scale = alt.Scale(zero=False, nice=True)
     points = (
         alt.Chart(alt.Data(values=data))
@@ -272,7 +226,7 @@ def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> 
             "name": part.row,
             "series": part.series,
             "place": series.index(part.series),
-            "value": _short(part.value),
+            "value": short(part.value),
             "count": part.count,
         }
         for part in parts
@@ -298,7 +252,11 @@ def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> 
 
 def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
     """Charts one above the other, each with a scale of its own."""
-    return vega.altair().vconcat(*panels).resolve_scale(x="independent", y="independent")
+    alt = vega.altair()
+    plain = [panel.copy(deep=False) for panel in panels]
+    for panel in plain:
+        panel.usermeta = alt.Undefined  # which a panel cannot have
+    return alt.vconcat(*plain).resolve_scale(x="independent", y="independent")
 
 
 def require(path: Path | None = None) -> None:
@@ -321,50 +279,56 @@ def _datum(point: Point) -> dict[str, Any]:
         "row": _key(point.group, point.row),
         "name": point.row,
         "series": point.series,
-        "value": _short(point.value),
-        "low": _short(point.low),
-        "high": _short(point.high),
+        "value": short(point.value),
+        "low": short(point.low),
+        "high": short(point.high),
         "n": point.n,
     }
 
 
-def _region_datum(mean: RegionMean, label: str, marked: bool) -> dict[str, Any]:
-    return {
-        "region": label,
-        "condition": mean.condition,
-        "mean": _short(mean.value),
-        "low": _short(mean.low),
-        "high": _short(mean.high),
-        "n": mean.n,
-        **({"marked": True} if marked else {}),
-    }
-
-
-def _short(value: float | None) -> float | None:
+def short(value: float | None) -> float | None:
     """`value` to the five figures a chart can show; None where it is no number."""
     return float(f"{value:.5g}") if value is not None and math.isfinite(value) else None
 
 
-def _curve_datum(point: CurvePoint) -> dict[str, Any]:
+def _curve_datum(point: CurvePoint, at: float) -> dict[str, Any]:
     return {
-        "x": _short(point.x),
+        "x": short(point.x),
+        "at": round(at, 6),
         "series": point.series,
-        "value": _short(point.value),
-        "low": _short(point.low),
-        "high": _short(point.high),
+        "value": short(point.value),
+        "low": short(point.low),
+        "high": short(point.high),
         "n": point.n,
     }
+
+
+def _beside(point: CurvePoint, places: Sequence[float], series: Sequence[str]) -> float:
+    """Where a point stands beside those of the other lines: a little off its place."""
+    gap = min((b - a for a, b in itertools.pairwise(places)), default=1.0)
+    return point.x + (series.index(point.series) - (len(series) - 1) / 2) * gap * min(0.1, 0.5 / len(series))
+
+
+def _band(base: Any, several: bool, choice: _axes.Choice) -> Any:
+    """The intervals of a line as a ground; of several lines, that of the one that is chosen."""
+    band = base.mark_area(clip=True, tooltip=None, opacity=0.16)
+    return band.transform_filter(f"length({choice.param.name}) == 1") if several else band
+
+
+def _last(points: Sequence[CurvePoint]) -> dict[str, float]:
+    """The value at which each line ends."""
+    return {point.series: point.value for point in sorted(points, key=lambda point: point.x)}
 
 
 def _summit(peak: CurvePoint, x: str, share: bool) -> Any:
     """The value of a peak beside its point, and a line down to where it is."""
     alt = vega.altair()
     text = spaced(value_text(peak.value, share=share))
-    datum = {**_curve_datum(peak), "text": f"peak {text}, {x} {peak.x:g}"}
-    base = alt.Chart(alt.Data(values=[datum])).encode(x="x:Q", color=alt.Color("series:N"))
+    datum = {**_curve_datum(peak, peak.x), "text": f"peak {text}, {x} {peak.x:g}"}
+    base = alt.Chart(alt.Data(values=[datum])).encode(x="at:Q", color=alt.Color("series:N"))
     rule = base.mark_rule(strokeDash=[3, 3], tooltip=None).encode(y=alt.Y("value:Q"))
     # Where the peak is at the right edge there is room for its name on its left only.
-    left = "scale('x', datum.x) > width / 2"
+    left = "scale('x', datum.at) > width / 2"
     words = base.mark_text(
         align={"expr": f"{left} ? 'right' : 'left'"}, dx={"expr": f"{left} ? -8 : 8"}, dy=-8, fontSize=12, tooltip=None
     ).encode(y=alt.Y("value:Q"), text="text:N")
@@ -378,16 +342,16 @@ def _rows(points: Sequence[Point] | Sequence[Part]) -> list[str]:
         groups.setdefault(point.group, {})[point.row] = None
     rows: list[str] = []
     for group, names in groups.items():
-        rows += [f"{_flat(group)}\n"] if group else []
+        rows += [f"{flat(group)}\n"] if group else []
         rows += [_key(group, name) for name in names]
     return rows
 
 
 def _key(group: str, row: str) -> str:
     """What stands for a row on the axis; a heading is a row without a name."""
-    return f"{_flat(group) if group else ''}\n{_flat(row)}"
+    return f"{flat(group) if group else ''}\n{flat(row)}"
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
     """`text` on one line: a line end parts group and row, number and name, on an axis."""
     return " ".join(text.split()) or "–"

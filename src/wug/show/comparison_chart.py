@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.show import charts, vega
@@ -58,7 +58,23 @@ def _figure(check: str, contrasts: Sequence[Contrast], id: str) -> Figure:
             )
             for c in contrasts
         ),
+        records=tuple(map(_record, contrasts)),
     )
+
+
+def _record(c: Contrast) -> dict[str, Any]:
+    return {
+        "suite": c.suite,
+        "check": c.check,
+        "first": c.first.name,
+        "second": c.second.name,
+        "difference": c.difference,
+        "low": c.low,
+        "high": c.high,
+        "p_holm": c.p_holm,
+        "n": c.n,
+        "verdict": verdict(c),
+    }
 
 
 def _point(c: Contrast, scale: int, several: bool, series: bool) -> charts.Point:
@@ -82,4 +98,5 @@ def _with_zero(drawn: altair.LayerChart) -> altair.LayerChart:
         .encode(x="zero:Q")
     )
     layers = [layer.properties(data=drawn.data) for layer in drawn.layer]  # altair keeps what they share with the whole
-    return alt.layer(zero, *layers).properties(width=vega.WIDTH, height=drawn.height)
+    kept = {name: drawn[name] for name in ("params", "usermeta") if drawn[name] is not alt.Undefined}
+    return alt.layer(zero, *layers).properties(width=vega.WIDTH, height=drawn.height, **kept)

@@ -8,7 +8,7 @@ from functools import partial
 from wug.errors import InputError
 from wug.rows import rows_of
 from wug.show import charts
-from wug.show.grouped import point
+from wug.show.grouped import point, record
 from wug.show.numbers import headlines
 from wug.show.page import overview_of
 from wug.show.view import Figure
@@ -48,4 +48,5 @@ def _plain(results: Sequence[Result]) -> Iterator[Figure]:
             note="With 95 % intervals.",
             columns=("check", "value", "95 % interval", "n"),
             rows=tuple((row.name, row.text, row.interval, str(row.n)) for row in rows),
+            records=tuple({"check": row.check, **record(point(row), "value")} for row in rows),
         )

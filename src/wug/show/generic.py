@@ -8,7 +8,7 @@ from typing import Any
 
 from wug.rows import Placed, Rows
 from wug.show import charts
-from wug.show.grouped import by_field, intervals_are, overall_parts, point
+from wug.show.grouped import by_field, intervals_are, overall_parts, point, record
 from wug.show.numbers import Shown, plain
 from wug.show.view import Facts, Figure, Item, Items, Part, Sample
 from wug.types import DATA, Result
@@ -66,4 +66,5 @@ def _figure(result: Result, check: str, name: str, rows: list[Shown], id: str) -
         note=f"{intervals_are(result, check)}{more}".strip(),
         columns=(plain(name), plain(check), "95 % interval", "n"),
         rows=tuple((row.group, row.text, row.interval or "–", f"{row.n:,}") for row in rows),
+        records=tuple({plain(name): row.group, **record(point(row), plain(check))} for row in rows),
     )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from wug.show import charts
 from wug.show.numbers import Shown, headlines, interval_text, is_deviation, others, percent, shown
@@ -107,6 +108,15 @@ def dots(
             for one in points
             if (one.group, one.row) in listed
         ),
+        records=tuple(
+            {
+                **({"group": one.group} if grouped else {}),
+                first: one.row,
+                **({series: one.series} if series else {}),
+                **record(one, what),
+            }
+            for one in points
+        ),
     )
 
 
@@ -133,7 +143,13 @@ def curve(
         note=f"{note}{few}".strip(),
         columns=(*(["of"] if several else []), x, what, "interval", "n"),
         rows=tuple((*([one.series] if several else []), f"{one.x:g}", *_cells(one)) for one in points[:TABLE]),
+        records=tuple({**({"of": one.series} if several else {}), x: one.x, **record(one, what)} for one in points),
     )
+
+
+def record(one: charts.Point | charts.CurvePoint, what: str) -> dict[str, Any]:
+    """Value, interval and n of a dot, for a program."""
+    return {what: one.value, "low": one.low, "high": one.high, "n": one.n}
 
 
 def counts_items(result: Result, check: str) -> bool:

@@ -113,6 +113,11 @@ def figures(curves: Curves) -> list[Figure]:
             note="With 95 % intervals; where several runs are one point, one standard deviation either way.",
             columns=HEAD,
             rows=tuple(line for line, c in zip(lines(curves), _owners(curves), strict=True) if c in own),
+            records=tuple(
+                dict(zip(COLUMNS, row, strict=True))
+                for row, c in zip(rows(curves), _owners(curves), strict=True)
+                if c in own
+            ),
         )
         for place, (title, own) in enumerate(panels.items())
     ]

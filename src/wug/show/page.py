@@ -12,15 +12,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.rows import Rows, rows_of
-from wug.show import charts, vega
+from wug.show import charts, face, vega
 from wug.show.comparison_section import compared
 from wug.show.marked import direction_of, runs_of
 from wug.show.numbers import Shown, headlines, plain, shown
 from wug.show.sample import allotted
+from wug.show.strip import strip
 from wug.show.view import Figure, Items, Part, Sample
 from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.types import Result
@@ -73,7 +75,7 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None) -> s
     models = list(dict.fromkeys(entry.model for entry in entries))
     circuits = _by_circuit(entries)
     environment = _environment(still=len(reports) <= STILL)
-    script = _source(environment, "page.js")
+    script = f"{source('chart.js')}\n{source('page.js')}"
     bundle = vega.javascript()
     page = environment.get_template("page.html").render(
         title=_title(entries),
@@ -84,7 +86,7 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None) -> s
         compared=None if comparison is None else compared(comparison),
         commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
         unfinished=[entry for entry in entries if entry.result.status != "complete"],
-        style=_source(environment, "page.css"),
+        style=face.css(face.inline()) + source("page.css"),
         script=script,
         vega=bundle,
         hashes=[_hash(bundle), _hash(script)],
@@ -188,6 +190,11 @@ def _overview(entries: Sequence[Entry], *, several: bool) -> Figure | None:
         rows=tuple(
             (entry.result.suite, entry.model, row.name, row.text, row.interval, str(row.n)) for entry, row in shares
         ),
+        records=tuple(
+            {"suite": entry.result.suite, "model": entry.result.model, "check": row.check}
+            | {"accuracy": row.value, "low": row.low, "high": row.high, "n": row.n}
+            for entry, row in shares
+        ),
     )
 
 
@@ -228,6 +235,7 @@ def _environment(*, still: bool) -> Any:
     environment.filters["plural"] = plural
     environment.filters["plain"] = plain
     environment.filters["svg"] = _svg
+    environment.filters["strip"] = strip
     environment.filters["direction"] = direction_of
     environment.filters["runs"] = runs_of
     environment.tests["nested"] = lambda value: isinstance(value, Mapping)
@@ -251,10 +259,9 @@ def _svg(figure: Figure) -> Any:
     return Markup(vega.page_svg(figure.chart))
 
 
-def _source(environment: Any, name: str) -> str:
+def source(name: str) -> str:
     """The text of a file beside the templates, as it is."""
-    text: str = environment.loader.get_source(environment, name)[0]
-    return text.strip()
+    return (resources.files("wug.show") / "templates" / name).read_text(encoding="utf-8").strip()
 
 
 def _hash(script: str) -> str:

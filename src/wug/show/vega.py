@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WIDTH = 760
 """Pixels, where a chart has no page to fit into."""
+PAGE_FONT = "Inter, system-ui, sans-serif"
 LABEL = 300
 """Pixels that a name in a legend may take."""
 # Told apart by people who see red and green alike, each 3:1 or more against white; shapes say the same again.
@@ -52,14 +53,28 @@ def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.LayerChart:
 
 
 def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
-    """The specification for a page: as wide as its place, every colour a CSS variable of the page."""
-    config = _config("system-ui, sans-serif", lambda name, colour: f"var(--chart-{name}, {colour})")
+    """The specification for a page: as wide as its place, every colour a CSS variable, legends left to the page."""
+    return _without_legends(_page_spec(chart))
+
+
+def _page_spec(chart: alt.LayerChart) -> dict[str, Any]:
+    config = _config(PAGE_FONT, lambda name, colour: f"var(--chart-{name}, {colour})")
     return {
         **drawable(chart.to_dict()),
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {**config, "background": "transparent"},
     }
+
+
+def _without_legends(made: dict[str, Any]) -> dict[str, Any]:
+    """The chart without its legend, where it says of what the page can make one that every reader can use."""
+    if "legend" in (made.get("usermeta") or {}):
+        for layer in made.get("layer", ()):
+            for channel in ("color", "shape", "strokeDash"):
+                if channel in layer.get("encoding", {}):
+                    layer["encoding"][channel]["legend"] = None
+    return made
 
 
 def drawable(value: Any) -> Any:
@@ -73,7 +88,7 @@ def drawable(value: Any) -> Any:
 
 def page_svg(chart: alt.LayerChart) -> str:
     """The same picture as SVG text: what a page shows before, or without, JavaScript."""
-    fixed = {**page_spec(chart), "width": WIDTH, "autosize": "pad"}
+    fixed = {**_page_spec(chart), "width": WIDTH, "autosize": "pad"}
     fixed["config"] = {**fixed["config"], "aria": False}
     return re.sub(r"<[a-z][^>]*>", lambda tag: _NOISE.sub("", tag[0]), _svg(fixed))
 

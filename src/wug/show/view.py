@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from wug.rows import Filter, Placed
+from wug.rows import Filter, Placed, Rows
 from wug.show.marked import Pieces, direction_of
 from wug.show.numbers import Shown
 from wug.show.scripts import Direction
-from wug.types import Outcome
+from wug.types import Outcome, Result
 
 if TYPE_CHECKING:
     import altair
@@ -62,15 +62,45 @@ class Figure:
     note: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    """Its numbers as a reader sees them."""
+    records: tuple[Mapping[str, Any], ...] = ()
+    """The same for a program: numbers as numbers, in full."""
+    question: str = ""
+    """What it answers, in a line; empty where its title says so."""
     items: tuple[str, ...] = ()
     """The items that it can show one by one."""
     alone: Callable[[str], Figure | None] | None = None
     """The same chart of one item."""
+    beside: Callable[[str, Other], Beside] | None = None
+    """The same chart with another result on the same suite: both side by side, and both in one.
+
+    It is given the name of its own model.
+    """
 
     @property
     def chart(self) -> altair.LayerChart:
         """The chart, drawn now."""
         return self.draw()
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Another result on the same suite."""
+
+    name: str
+    """What its model is called."""
+    result: Result
+    rows: Rows
+
+
+class Beside(NamedTuple):
+    """Two results in one kind of chart."""
+
+    first: Figure | None
+    second: Figure | None
+    """Each alone, on one scale."""
+    both: Figure | None
+    """One over the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +180,19 @@ class Card:
     """The formula as the suite writes it, where that differs."""
     passed: int = 0
     failed: int = 0
+    margins: tuple[Margin, ...] = ()
+    """By how much it holds for each item, the least first."""
+    unit: str = "bits"
+
+
+class Margin(NamedTuple):
+    """By how much a prediction holds for an item; below 0 where it fails."""
+
+    item: str
+    place: int
+    """The place of the judgement among the rows."""
+    value: float
+    holds: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from wug.show import vega
 from wug.show.view import Figure
 from wug.web import bundle
 from wug.web.rendering import Json
-from wug.web.tables import table
+from wug.web.tables import disposition, table
 
 PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
 
@@ -28,9 +28,13 @@ def answer(figure: Figure | None, form: str, name: str, *, may_lack: bool = Fals
     if figure is None:
         raise HTTPException(404, f"There is no chart {name!r} here.")
     if form == "vl.json":
-        return Json(spec(figure))
+        return Json(spec(figure), headers={"content-disposition": disposition(name, form, attached=False)})
     if form in PICTURES:
-        return Response(bundle.picture(vega.spec(figure.chart), f".{form}"), media_type=PICTURES[form])
+        made = bundle.picture(vega.spec(figure.chart), f".{form}")
+        return Response(
+            made, media_type=PICTURES[form], headers={"content-disposition": disposition(name, form, attached=False)}
+        )
+    if figure.records:
+        return table(form, name, list(figure.records[0]), figure.records)
     columns = [column or "of" for column in figure.columns]
-    rows = (dict(zip(columns, row, strict=False)) for row in figure.rows)
-    return table(form, name, columns, rows)
+    return table(form, name, columns, (dict(zip(columns, row, strict=False)) for row in figure.rows))

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse
 from wug.show.marked import direction_of, runs_of
 from wug.show.numbers import number, plain
 from wug.show.page import plural
+from wug.show.strip import strip
 from wug.types import Value
 
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -43,6 +44,7 @@ def environment() -> Environment:
     made.filters["named"] = named
     made.filters["direction"] = direction_of
     made.filters["runs"] = runs_of
+    made.filters["strip"] = strip
     made.globals["verdict"] = verdict
     made.tests["nested"] = lambda value: isinstance(value, Mapping)
     made.tests["whole"] = lambda text: visible(text) == text

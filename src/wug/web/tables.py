@@ -26,12 +26,18 @@ def table(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[s
     """Rows as CSV or JSON, sent as they come."""
     if form not in TYPES:
         raise HTTPException(404, f"There is no table as {form!r} here, only as csv and json.")
-    kept = re.sub(r"[^\w.-]+", "-", name).strip("-")[:80] or "table"
     made = _csv(columns, rows) if form == "csv" else _json(columns, rows)
     # The first rows are read before anything is sent, so that a fault in them is told as one.
     made = chain([next(made)], made)
-    headers = {"content-disposition": f'inline; filename="{kept.encode("ascii", "replace").decode()}.{form}"'}
+    headers = {"content-disposition": disposition(name, form)}
     return StreamingResponse(made, media_type=TYPES[form], headers=headers)
+
+
+def disposition(name: str, form: str, *, attached: bool = True) -> str:
+    """What a browser calls the file, and whether it is kept rather than shown; a picture is shown by a page, too."""
+    kept = re.sub(r"[^\w.-]+", "-", name).strip("-")[:120] or "table"
+    how = "attachment" if attached else "inline"
+    return f'{how}; filename="{kept.encode("ascii", "replace").decode().replace("?", "_")}.{form}"'
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:

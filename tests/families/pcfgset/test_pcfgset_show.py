@@ -226,12 +226,14 @@ def test_increasing_length_has_a_line_for_each_function(tmp_path: Path) -> None:
 
 def test_ten_lines_are_told_apart_by_colour_shape_and_dash() -> None:
     points = [CurvePoint(x, 0.5, 0.4, 0.6, 50, name) for name in FUNCTIONS for x in (2, 3)]
-    band, line, dot = layers(charts.curves(points, x="length", title="accuracy"))
+    interval, line, dot = layers(charts.curves(points, x="length", title="accuracy"))
     dashes = line["encoding"]["strokeDash"]["scale"]["range"]
     shapes = dot["encoding"]["shape"]["scale"]["range"]
     assert len({(place % 8, str(dash)) for place, dash in enumerate(dashes)}) == 10
     assert len(set(shapes)) == 10
-    assert band["encoding"]["opacity"]["condition"]["empty"] is False
+    assert interval["mark"]["type"] == "rule"
+    places = {row["at"] for row in charts.curves(points, x="length", title="accuracy").to_dict()["data"]["values"]}
+    assert len(places) == 20  # no point on another
 
 
 def test_a_curve_of_one_series_needs_no_legend() -> None:

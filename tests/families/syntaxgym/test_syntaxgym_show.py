@@ -12,6 +12,7 @@ import pytest
 import made_runs
 from seen_page import EVIL, check_escaped, read, taint
 from wug.families.syntaxgym import show
+from wug.families.syntaxgym.show.regions import Region, region_means
 from wug.rows import Filter, InMemory, Rows
 from wug.runs.shelf import Shelf
 from wug.show.marked import Piece
@@ -103,7 +104,7 @@ def marked(item: Item) -> list[str]:
 
 
 def test_the_parts_stand_in_the_order_of_reading() -> None:
-    assert [type(one) for one in parts(suite_result())] == [Prose, Numbers, Cards, Figure, Link, Facts]
+    assert [type(one) for one in parts(suite_result())] == [Figure, Numbers, Cards, Prose, Link, Facts]
     assert part(suite_result(), Prose) == Prose("Do verbs agree?", lead=True)
     assert part(suite_result(), Facts).values == {"author": "Jean", "tags": ["agreement"]}
 
@@ -127,12 +128,21 @@ def test_a_formula_that_the_suite_writes_alike_stands_there_once() -> None:
     assert (card.source, card.reading) == ("", "said so")
 
 
-def test_the_chart_has_means_with_t_intervals_over_all_items() -> None:
-    # 2, 4 and 3 bits: mean 3, standard error 1/√3, and Student's t for two degrees of freedom is 4.303.
+def test_a_mean_has_a_t_interval_from_five_items_on() -> None:
+    # 1 to 5 bits: mean 3, standard error 0.7071, and Student's t for four degrees of freedom is 2.776.
+    items = [{"match": (Region(2, "swims", float(bits), (), ()),)} for bits in range(1, 6)]
+    [mean] = region_means(items, {2: "verb"})
+    assert (mean.value, mean.low, mean.high) == pytest.approx((3.0, 1.037, 4.963), abs=1e-3)
+    [few] = region_means(items[:4], {2: "verb"})
+    assert (few.value, few.low, few.high) == (2.5, None, None)
+
+
+def test_the_chart_has_means_over_all_items_and_says_why_they_have_no_intervals() -> None:
+    # 2, 4 and 3 bits.
     figure = part(suite_result(), Figure)
-    assert ("2 verb", "match", "3", "[0.5159, 5.484]", "3") in figure.rows
+    assert ("2 verb", "match", "3", "–", "3") in figure.rows
     assert figure.columns == ("region", "condition", "mean (bits)", "95 % interval", "items")
-    assert figure.note.startswith("Means over 3 items with 95 % t intervals. The tinted regions are those")
+    assert figure.note.startswith("Means over 3 items (fewer than 5, so without intervals). Tinted:")
     assert figure.items == ("1", "2", "3")
     assert {row["region"] for row in figure.chart.to_dict()["data"]["values"] if row.get("marked")} == {
         "2\nverb",

@@ -5,13 +5,7 @@
   // A chart comes alive when it is about to be seen; until then its SVG stands there.
   const wake = (data) => {
     const plot = document.getElementById(data.dataset.chart);
-    const stage = document.createElement("div");
-    stage.classList.add("live", "loading");
-    plot.append(stage);
-    vegaEmbed(stage, JSON.parse(data.textContent), options).then(
-      () => { plot.firstElementChild.remove(); stage.classList.remove("loading"); },
-      (error) => { stage.remove(); console.error(error); }
-    );
+    wugCharts.draw(plot, JSON.parse(data.textContent), options).catch((error) => console.error(error));
   };
   const charts = new Map();
   const watch = new IntersectionObserver((seen) => {
@@ -28,21 +22,11 @@
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Save as SVG";
-    button.addEventListener("click", () => keep(plot));
+    button.addEventListener("click", () => wugCharts.save(plot, plot.id));
     plot.after(button);
   }
 
-  // The page's colours are variables; a picture of its own needs plain ones.
-  const keep = (plot) => {
-    const picture = plot.querySelector("svg").cloneNode(true);
-    picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    const text = new XMLSerializer().serializeToString(picture).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1");
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-    link.download = plot.id + ".svg";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  };
+  for (const box of document.querySelectorAll("[data-strip]")) wugCharts.strip(box);
 
   for (const block of document.querySelectorAll("pre.copy")) {
     const button = document.createElement("button");

@@ -8,10 +8,12 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wug.web import bundle, rendering
+from wug.show import face, page
+from wug.web import bundle
 from wug.web.rendering import Json
 from wug.web.site import Site
 
+FACE = "/assets/inter-4.1.woff2"
 FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 
@@ -19,9 +21,13 @@ def routes(site: Site) -> list[BaseRoute]:
     """The addresses of files that are made rather than kept."""
 
     def style(request: Request) -> Response:
-        environment = rendering.environment()
-        assert environment.loader is not None
-        return Response(environment.loader.get_source(environment, "page.css")[0], media_type="text/css")
+        return Response(face.css(FACE) + page.source("page.css"), media_type="text/css")
+
+    def chart(request: Request) -> Response:
+        return Response(page.source("chart.js"), media_type="text/javascript")
+
+    def letters(request: Request) -> Response:
+        return Response(face.woff2(), media_type="font/woff2", headers=FOR_EVER)
 
     def vega(request: Request) -> Response:
         return Response(bundle.script(site.cache.parent), media_type="text/javascript", headers=FOR_EVER)
@@ -40,6 +46,8 @@ def routes(site: Site) -> list[BaseRoute]:
 
     return [
         Route("/assets/report.css", style),
+        Route("/assets/chart.js", chart),
+        Route(FACE, letters),
         Route("/assets/vega.js", vega),
         Route("/favicon.ico", icon),
         Route("/token", token),

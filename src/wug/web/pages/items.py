@@ -69,13 +69,13 @@ def routes(site: Site) -> list[BaseRoute]:
     def rows(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
         chosen = choice(look, request.query_params)
-        return table(request.path_params["form"], f"{look.result.suite}-items", COLUMNS, _rows(look, chosen))
+        return table(request.path_params["form"], f"{look.file_name}-items", COLUMNS, _rows(look, chosen))
 
     def item_rows(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
         row = look.rows.at(request.path_params["place"])
         every = map(_row, look.rows.same_item(row))
-        return table(request.path_params["form"], f"item-{row.outcome.item}", COLUMNS, every)
+        return table(request.path_params["form"], f"{look.file_name}-item-{row.outcome.item}", COLUMNS, every)
 
     return [
         Route("/result/{result:number}/items", listed),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -13,15 +13,16 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import StoreError
 from wug.show.numbers import shown
-from wug.show.view import Figure, Later, Part, Table
+from wug.show.view import Beside, Figure, Later, Other, Part, Table
 from wug.types import Result, Signature
 from wug.web import drawing
 from wug.web.grouping import by_group, suites_figure
-from wug.web.looks import Look, headline, headline_of, look_at
+from wug.web.looks import Look, Named, headline, headline_of, look_at, others
 from wug.web.site import Site, page_number
 from wug.web.tables import table
 
 ESTIMATES = ("suite", "check", "group", "value", "low", "high", "method", "n")
+SIDES = {"first": "first", "second": "second", "one": "both"}
 NUMBERS = 300
 """Estimates on a page."""
 
@@ -62,8 +63,17 @@ def routes(site: Site) -> list[BaseRoute]:
 
     def result(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
+        parts, choices = look.parts, others(site, look)
         return site.page(
-            request, "result.html", look=look, headline=headline_of(look.result), parts=look.parts, tab="overview"
+            request,
+            "result.html",
+            look=look,
+            headline=headline_of(look.result),
+            parts=parts,
+            others=choices,
+            beside=_pair(site, look, parts, choices, request),
+            file_name=look.file_name,
+            tab="overview",
         )
 
     def numbers(request: Request) -> Response:
@@ -86,7 +96,7 @@ def routes(site: Site) -> list[BaseRoute]:
     def result_table(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
         rows = ({"suite": look.result.suite, **asdict(e)} for e in look.result.estimates)
-        return table(request.path_params["form"], look.result.suite, ESTIMATES, rows)
+        return table(request.path_params["form"], look.file_name, ESTIMATES, rows)
 
     def figure(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
@@ -95,10 +105,14 @@ def routes(site: Site) -> list[BaseRoute]:
         item = request.query_params.get("item")
         if item and isinstance(part, Figure | Later) and part.alone is not None:
             found: Part | None = part.alone(item)
+        elif request.query_params.get("with"):
+            pair = _pair(site, look, look.parts, others(site, look), request)
+            which = request.query_params.get("as")
+            found = None if pair is None else getattr(pair.figures, SIDES.get(which or "", "both"))
         else:
             found = part.make() if isinstance(part, Later) else part
         drawn = found if isinstance(found, Figure) else None
-        return drawing.answer(drawn, form, f"{look.result.suite}-{name}", may_lack=isinstance(part, Later))
+        return drawing.answer(drawn, form, f"{look.file_name}-{name}", may_lack=isinstance(part, Later))
 
     def fragment(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
@@ -120,6 +134,31 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/result/{result:number}/figure/{name}.{form}", figure),
         Route("/result/{result:number}/part/{name}", fragment),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A chart of two results."""
+
+    id: int
+    """Of the other result."""
+    names: tuple[str, str]
+    figures: Beside
+    one: bool
+    """Whether both are wanted in one chart."""
+
+
+def _pair(site: Site, look: Look, parts: list[Part], choices: list[Named], request: Request) -> Pair | None:
+    """The chart of a result and the one that the address puts beside it; None where it names none."""
+    wanted = request.query_params.get("with", "")
+    named = next((one for one in choices if str(one.id) == wanted), None)
+    draw = next((part.beside for part in parts if isinstance(part, Figure) and part.beside), None)
+    if named is None or draw is None:
+        return None
+    other = look_at(site, named.id)
+    own = look.name if other.name != look.name else f"{look.name} (run {look.run.id})"
+    figures = draw(own, Other(named.name, other.result, other.rows))
+    return Pair(named.id, (own, named.name), figures, request.query_params.get("as") == "one")
 
 
 def _part(look: Look, name: str) -> Part | None:

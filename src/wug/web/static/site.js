@@ -33,11 +33,8 @@ window.wug = (() => {
 
   // A chart takes the place of whatever stands in `place`.
   const draw = async (place, spec) => {
-    const embed = await vega();
-    const stage = document.createElement("div");
-    stage.classList.add("live");
-    place.replaceChildren(stage);
-    return embed(stage, spec, charts);
+    await vega();
+    return wugCharts.draw(place, spec, charts);
   };
 
   const fill = async (plot) => {
@@ -65,19 +62,6 @@ window.wug = (() => {
       fill(target);
     }
   }, { rootMargin: "600px" });
-
-  // The page's colours are variables; a picture of its own needs plain ones.
-  const keep = (plot) => {
-    const picture = plot.querySelector("svg")?.cloneNode(true);
-    if (!picture) return;
-    picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    const text = new XMLSerializer().serializeToString(picture).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1");
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-    link.download = `${plot.dataset.name || "chart"}.svg`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  };
 
   const button = (words, act) => {
     const made = document.createElement("button");
@@ -114,8 +98,9 @@ window.wug = (() => {
     for (const plot of root.querySelectorAll("[data-spec]")) {
       seen.observe(plot);
       const tools = plot.parentElement.querySelector(".tools");
-      if (tools) tools.prepend(button("Save as SVG", () => keep(plot)), " ");
+      if (tools) tools.prepend(button("SVG", () => wugCharts.save(plot, plot.dataset.name)), " ");
     }
+    for (const box of root.querySelectorAll("[data-strip]")) wugCharts.strip(box);
     for (const block of root.querySelectorAll("pre.copy")) copyable(block);
     for (const place of root.querySelectorAll("[data-fragment]")) read(place);
     for (const form of root.querySelectorAll("form[data-filter]")) {

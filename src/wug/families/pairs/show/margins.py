@@ -39,6 +39,7 @@ def margins_figure(margins: Sequence[float], scale: str) -> Figure | None:
         ),
         columns=("from", "to", "pairs", "which are"),
         rows=tuple((number(one.low), number(one.high), f"{one.count:,}", one.series) for one in bins),
+        records=tuple({"from": b.low, "to": b.high, "pairs": b.count, "which are": b.series} for b in bins),
     )
 
 

@@ -49,4 +49,5 @@ def _figure(rows: Rows) -> Figure | None:
         note=f"{NOTE}{some}",
         columns=("pair", "people's judgement", "the model's margin"),
         rows=tuple((dot.name, number(dot.x), number(dot.y)) for dot in found[:TABLE]),
+        records=tuple({"pair": dot.name, "people's judgement": dot.x, "the model's margin": dot.y} for dot in found),
     )

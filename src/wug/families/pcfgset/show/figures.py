@@ -73,4 +73,5 @@ def shares_figure(
         note=note,
         columns=(*columns, "share", "n"),
         rows=tuple((p.row, p.series, percent(p.value), "–" if p.count is None else f"{p.count:,}") for p in found),
+        records=tuple({columns[0]: p.row, columns[1]: p.series, "share": p.value, "n": p.count} for p in found),
     )

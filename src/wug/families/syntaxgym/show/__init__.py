@@ -19,15 +19,15 @@ MANY = 1000
 
 
 def parts(result: Result, rows: Rows) -> Iterator[Part]:
-    """What the suite is about, all predictions at once, each of them, the chart of regions, where it is from."""
-    if description := result.meta.get("description"):
-        yield Prose(str(description), lead=True)
+    """The chart of regions, all predictions at once, each of them, what the suite is about, where it is from."""
+    if figure := _figure(result, rows):
+        yield figure
     if together := tuple(row for row in headlines(result) if prediction_of(row.check) is None):
         yield Numbers(together)
     if each := tuple(cards(result, rows)):
         yield Cards("Predictions", each)
-    if figure := _figure(result, rows):
-        yield figure
+    if description := result.meta.get("description"):
+        yield Prose(str(description), lead=True)
     if counts_word_ends(result):
         yield Link("Does it matter with which word the end of a word is counted?", "boundary")
     if about := {key: result.meta[key] for key in ("author", "reference", "tags") if result.meta.get(key)}:

@@ -6,13 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wug.errors import FormulaError
+from wug.families.sampling import spread
 from wug.families.syntaxgym import formula
 from wug.families.syntaxgym.checks import prediction_of
 from wug.families.syntaxgym.show.regions import names_of
-from wug.rows import Rows
+from wug.rows import Filter, Rows
 from wug.show.numbers import bits, finite, headlines
-from wug.show.view import Card, Verdict, Verdicts
+from wug.show.view import Card, Margin, Verdict, Verdicts
 from wug.types import Outcome, Result
+
+LOOKED_AT, MARGINS = 1000, 300
+"""Items, from the first on, whose margins are looked at; and those that are shown."""
 
 
 def cards(result: Result, rows: Rows) -> Iterator[Card]:
@@ -32,7 +36,18 @@ def cards(result: Result, rows: Rows) -> Iterator[Card]:
             source=source if "".join(source.split()) != "".join(text.split()) else "",
             passed=counts["true"],
             failed=counts["false"],
+            margins=tuple(_margins(rows, shown.check)),
         )
+
+
+def _margins(rows: Rows, check: str) -> list[Margin]:
+    """By how many bits a prediction holds for each item, the least first; of very many, of some."""
+    found = [
+        Margin(row.outcome.item, row.place, margin, row.outcome.value is True)
+        for row in rows.each(Filter(check), keys=("margin",), most=LOOKED_AT)
+        if (margin := finite(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
+    ]
+    return sorted(spread(found, MARGINS), key=lambda margin: margin.value)
 
 
 def formula_of(result: Result, index: int) -> dict[str, str]:

@@ -1,0 +1,145 @@
+/* Charts with a legend of buttons, and strips of dots: for the report and the site alike. */
+window.wugCharts = (() => {
+  "use strict";
+  const SVG = "http://www.w3.org/2000/svg";
+  const GAP = 28;  // pixels from one label to the next
+
+  const element = (name, given = {}, ...inside) => {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(given)) made.setAttribute(key, value);
+    made.append(...inside);
+    return made;
+  };
+  const drawn = (name, given) => {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(given)) made.setAttribute(key, value);
+    return made;
+  };
+
+  // The line and the shape that a name has in the chart.
+  const sample = (colour, { shape, dash, hollow }) => {
+    const picture = drawn("svg", { viewBox: "-13 -7 26 14", width: 26, height: 14, "aria-hidden": "true" });
+    const paint = colour ? `var(--chart-${colour})` : "currentColor";
+    if (dash) picture.append(drawn("path", { d: "M-13,0H13", stroke: paint, "stroke-width": 2, "stroke-dasharray": dash.join(" "), fill: "none" }));
+    if (shape) picture.append(drawn("path", { d: shape, transform: "scale(5)", fill: hollow ? "var(--card)" : paint, stroke: paint, "stroke-width": .3 }));
+    return picture;
+  };
+
+  // A button for each name; one that is pressed is seen alone, and pressed again brings the others back.
+  const legend = (given) => {
+    const box = element("div", { class: "legend", role: "group", "aria-label": `Choose a ${given.of} to see it alone` });
+    for (const key of given.keys) {
+      const button = element("button", { type: "button", class: "key", "aria-pressed": "false" }, sample(key.colour, key), element("span", {}, key.name));
+      button.wugKey = key;
+      box.append(button);
+    }
+    for (const [place, model] of (given.models ?? []).entries()) {
+      const look = { shape: given.keys[0].shape, dash: place ? [5, 4] : [1, 0], hollow: place > 0 };
+      box.append(element("span", { class: "key" }, sample(0, look), element("span", {}, model)));
+    }
+    return box;
+  };
+  const obey = (box, view, param) => {
+    box.addEventListener("click", async ({ target }) => {
+      const chosen = target.closest("button");
+      if (!chosen) return;
+      const alone = chosen.getAttribute("aria-pressed") === "false";
+      for (const one of box.querySelectorAll("button")) one.setAttribute("aria-pressed", String(one === chosen && alone));
+      await view.signal(param, alone ? [chosen.wugKey.name] : []).runAsync();
+    });
+  };
+
+  // Where lines have ends and there is room, the buttons stand at them, one below the other.
+  const label = (box, view) => {
+    const buttons = [...box.querySelectorAll("button")];
+    if (!buttons.every(({ wugKey }) => Number.isFinite(wugKey.end))) return;
+    const scale = view.scale("y"), [, top] = view.origin();
+    buttons.sort((a, b) => scale(a.wugKey.end) - scale(b.wugKey.end));
+    const lowest = view.height() + top - GAP / 2;
+    const at = buttons.map(({ wugKey }) => scale(wugKey.end) + top - GAP / 2);
+    for (let i = 0; i < at.length; i += 1) at[i] = Math.max(at[i], i ? at[i - 1] + GAP : 0);
+    for (let i = at.length - 1; i >= 0; i -= 1) at[i] = Math.min(at[i], i === at.length - 1 ? lowest : at[i + 1] - GAP);
+    buttons.forEach((button, i) => {
+      button.style.setProperty("--down", `${Math.max(0, at[i] - (i ? at[i - 1] + GAP : 0))}px`);
+      box.insertBefore(button, box.querySelector("span.key"));
+    });
+  };
+
+  // Draws into `place`, in which nothing is taken away before the chart is there.
+  const draw = async (place, spec, options) => {
+    const given = spec.usermeta?.legend;
+    const stage = element("div", { class: "live" });
+    const frame = element("div", { class: "drawn loading" }, stage);
+    const box = given && legend(given);
+    if (box) {
+      frame.classList.add(given.keys.every(({ end }) => Number.isFinite(end)) ? "labelled" : "keyed");
+      frame.append(box);
+    }
+    place.append(frame);
+    try {
+      await document.fonts?.load("12px Inter");
+      const made = await window.vegaEmbed(stage, spec, options);
+      while (frame.previousSibling) frame.previousSibling.remove();  // a later one, still loading, stays
+      frame.classList.remove("loading");
+      if (box) {
+        obey(box, made.view, given.param);
+        label(box, made.view);
+        made.view.addResizeListener(() => label(box, made.view));
+      }
+      return made;
+    } catch (error) {
+      frame.remove();
+      throw error;
+    }
+  };
+
+  // A strip of dots is one stop of the tab key: arrows go from item to item, Enter opens one, as a click does.
+  const strip = (box) => {
+    const dots = [...box.querySelectorAll("circle, rect")], said = box.querySelector("output");
+    const usual = said.textContent;
+    let at = -1;
+    const tell = (place) => {
+      dots[at]?.classList.remove("at");
+      at = place;
+      dots[at]?.classList.add("at");
+      said.textContent = dots[at]?.querySelector("title").textContent ?? usual;
+    };
+    const go = (dot) => { if (dot?.dataset.go) location.assign(dot.dataset.go); };
+    box.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      if (step) tell(Math.min(dots.length - 1, Math.max(0, at < 0 && step < 0 ? dots.length - 1 : at + step)));
+      else if (event.key === "Home") tell(0);
+      else if (event.key === "End") tell(dots.length - 1);
+      else if (event.key === "Enter") go(dots[at]);
+      else return;
+      event.preventDefault();
+    });
+    const nearest = ({ clientX, clientY }) => {
+      let best = -1, least = 14;
+      dots.forEach((dot, place) => {
+        const { left, top, width, height } = dot.getBoundingClientRect();
+        const far = Math.hypot(left + width / 2 - clientX, top + height / 2 - clientY);
+        if (far < least) { best = place; least = far; }
+      });
+      return best;
+    };
+    box.addEventListener("pointermove", (event) => tell(nearest(event)));
+    box.addEventListener("pointerleave", () => tell(-1));
+    box.addEventListener("focusout", () => tell(-1));
+    box.addEventListener("click", (event) => { const place = nearest(event); tell(place); go(dots[place]); });
+    box.classList.toggle("goes", Boolean(dots[0]?.dataset.go));
+  };
+
+  // The page's colours are variables; a picture of its own needs plain ones.
+  const save = (plot, name) => {
+    const picture = plot.querySelector(".live svg, :scope > svg")?.cloneNode(true);
+    if (!picture) return;
+    picture.setAttribute("xmlns", SVG);
+    const text = new XMLSerializer().serializeToString(picture).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1");
+    const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })), download: `${name}.svg` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+
+  return { draw, strip, save, element };
+})();
