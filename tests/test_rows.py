@@ -99,6 +99,8 @@ def test_rows_in_memory_and_in_a_store_say_the_same(
         for wanted in filters:
             assert store.count(wanted) == memory.count(wanted)
             assert told(list(store.each(wanted))) == told(list(memory.each(wanted)))
+            assert list(store.places(wanted)) == list(memory.places(wanted))
+            assert list(memory.places(wanted)) == sorted(row.place for row in memory.each(wanted))
             few = {"keys": data.draw(st.lists(WORDS, max_size=2)), "most": size}
             assert told(list(store.each(wanted, **few))) == told(list(memory.each(wanted, **few)))
             assert walked(store, wanted, size) == walked(memory, wanted, size)

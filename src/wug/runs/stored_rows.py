@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -68,6 +69,12 @@ class StoredRows:
     def each(self, wanted: Filter, *, keys: Collection[str] | None = None, most: int | None = None) -> Iterator[Placed]:
         """All outcomes that are wanted, one after the other."""
         return islice(self._walk(wanted, keys=keys, checked=self.checked), most)
+
+    def places(self, wanted: Filter) -> Sequence[int]:
+        """The places of all outcomes that are wanted; a million of them take eight megabytes."""
+        where, values = _condition(wanted)
+        sql = f"SELECT place FROM outcomes WHERE result = ?{where} ORDER BY place"
+        return array("q", (int(row["place"]) for row in self.shelf.each(sql, self.result, *values)))
 
     def page(self, wanted: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
         """Outcomes behind the one at the place `after`, or in front of `before`."""

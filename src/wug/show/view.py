@@ -7,7 +7,7 @@ A family's module `show` makes these values of a result and its rows; the media 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -352,6 +352,20 @@ class Sample:
     """Whether it is for a second look, also where it is one group alone."""
 
 
+Key: TypeAlias = float | str | None
+"""What items are sorted by; None where an item has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """A way to sort items."""
+
+    id: str
+    label: str
+    values: Callable[[Rows, Filter], Iterable[tuple[int, Key]]]
+    """The places of the rows that are wanted, each with what it is sorted by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Items:
     """The items of a result, one by one."""
@@ -368,6 +382,13 @@ class Items:
     """Whether words are shaded by their surprisal, which wants a legend."""
     shaded: Literal["token", "word"] = "token"
     """What has a shade of its own."""
+    sorts: tuple[Sort, ...] = ()
+    """What items can be sorted by, besides their groups and the numbers that they carry."""
+
+
+def sort_by(id: str, label: str, of: Callable[[Outcome], Key], *keys: str) -> Sort:
+    """Sorting by a value that each row says itself, in these parts of its detail."""
+    return Sort(id, label, lambda rows, wanted: ((row.place, of(row.outcome)) for row in rows.each(wanted, keys=keys)))
 
 
 def shade(surprisal: float | None) -> str:

@@ -25,6 +25,8 @@ class Choice:
     text: str
     usual: str
     """The check that is meant where the address names none."""
+    sort: str = ""
+    """What they are sorted by, behind a `-` the highest first; empty for the order of the suite."""
 
     @property
     def wanted(self) -> Filter:
@@ -40,7 +42,7 @@ class Choice:
     def query(self, **changed: object) -> dict[str, object]:
         """As the address has it."""
         check = "" if self.check == self.usual else self.check
-        return {"check": check, "value": self.value, "group": self.group, "q": self.text, **changed}
+        return {"check": check, "value": self.value, "group": self.group, "q": self.text, "sort": self.sort, **changed}
 
     def link(self, path: str, **changed: object) -> str:
         """The address of the same with something changed."""
@@ -57,6 +59,7 @@ def choice(look: Look, query: Mapping[str, str]) -> Choice:
         group=query.get("group", ""),
         text=query.get("q", "").strip(),
         usual=usual,
+        sort=query.get("sort", ""),
     )
 
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.rows import Placed
+from wug.runs.stored_rows import StoredRows
 from wug.show.view import Figure, Item, Later
+from wug.types import Value
 from wug.web.choosing import VALUES, Choice, choice, groups
-from wug.web.looks import Look, look_at
-from wug.web.site import Site
-from wug.web.tables import table
+from wug.web.looks import Look, look_at, model_names
+from wug.web.opened import suite_of
+from wug.web.ordering import neighbours, places, sorts, stretch
+from wug.web.rendering import Json
+from wug.web.site import Site, page_number
+from wug.web.tables import disposition, table
 
+MODELS = 24
+"""Other models whose judgement on an item is shown."""
 COLUMNS = ("place", "item", "check", "value", "groups", "detail")
 
 
@@ -26,21 +35,19 @@ def routes(site: Site) -> list[BaseRoute]:
         look = look_at(site, request.path_params["result"])
         query = request.query_params
         chosen = choice(look, query)
-        size, before = look.items.size, _place(query.get("before"))
-        page = look.rows.page(chosen.wanted, after=_place(query.get("after")), before=before, size=size)
-        if before is not None and not page.rows:
-            page = look.rows.page(chosen.wanted, size=size)
+        shown = stretch(places(site, look, chosen), page_number(query.get("page", "")), look.items.size)
         return site.page(
             request,
             "items.html",
             look=look,
             chosen=chosen,
             values=VALUES,
-            page=page,
-            total=look.rows.count(chosen.wanted),
-            rows=[(row, _item(look, row)) for row in page.rows],
+            shown=shown,
+            rows=[(row, _item(look, row)) for row in map(look.rows.at, shown.places)],
             checks=look.rows.checks(),
             groups=groups(look, chosen.check),
+            sorts=sorts(look, chosen.check),
+            others=site.shelf.siblings(look.id)[:1],
             tab="items",
             whole=False,
         )
@@ -49,8 +56,7 @@ def routes(site: Site) -> list[BaseRoute]:
         look = look_at(site, request.path_params["result"])
         chosen = choice(look, request.query_params)
         row = look.rows.at(request.path_params["place"])
-        front = look.rows.page(chosen.wanted, before=row.place, size=1).rows
-        behind = look.rows.page(chosen.wanted, after=row.place, size=1).rows
+        front, behind = neighbours(places(site, look, chosen), row.place)
         return site.page(
             request,
             "item.html",
@@ -60,16 +66,29 @@ def routes(site: Site) -> list[BaseRoute]:
             item=_item(look, row),
             judgements=look.rows.same_item(row),
             chart=next((part for part in look.parts if isinstance(part, Figure | Later) and part.alone), None),
-            front=front[0] if front else None,
-            behind=behind[0] if behind else None,
+            front=None if front is None else look.rows.at(front),
+            behind=None if behind is None else look.rows.at(behind),
+            elsewhere=list(_elsewhere(site, look, row)),
+            file_name=look.file_name,
+            others=(),
             tab="items",
             whole=True,
         )
 
+    def as_suite(request: Request) -> Response:
+        look = look_at(site, request.path_params["result"])
+        row = look.rows.at(request.path_params["place"])
+        found = suite_of(look, row, _item(look, row))
+        if found is None:
+            raise HTTPException(404, "This item has no sentences that the editor could open.")
+        name = f"{look.result.suite}-item-{row.outcome.item}"
+        return Json(found, headers={"content-disposition": disposition(name, "json")})
+
     def rows(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
         chosen = choice(look, request.query_params)
-        return table(request.path_params["form"], f"{look.file_name}-items", COLUMNS, _rows(look, chosen))
+        found = map(look.rows.at, places(site, look, chosen)) if chosen.sort else _every(look, chosen)
+        return table(request.path_params["form"], f"{look.file_name}-items", COLUMNS, map(_row, found))
 
     def item_rows(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
@@ -82,6 +101,7 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/result/{result:number}/items.{form}", rows),
         Route("/result/{result:number}/item/{place:number}", one),
         Route("/result/{result:number}/item/{place:number}.{form}", item_rows),
+        Route("/result/{result:number}/item/{place:number}/suite.json", as_suite),
     ]
 
 
@@ -89,12 +109,37 @@ def _item(look: Look, row: Placed) -> Item:
     return look.items.show(row, look.rows.same_item(row))
 
 
-def _rows(look: Look, chosen: Choice) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The same item as another run judged it."""
+
+    name: str
+    """What the model is called."""
+    model: str
+    address: str
+    value: Value
+    note: str
+
+
+def _elsewhere(site: Site, look: Look, row: Placed) -> Iterator[Elsewhere]:
+    """The same judgement by other models, each as its latest run has it."""
+    names = model_names(site)
+    for other in list({one.model: one for one in reversed(site.shelf.siblings(look.id))}.values())[:MODELS]:
+        rows = StoredRows(site.shelf, other.id)
+        judgements = rows.same_item(row)
+        found = next((one for one in judgements if one.outcome.check == row.outcome.check), None)
+        if found is not None and other.model != look.result.model:
+            address = f"/result/{other.id}/item/{found.place}"
+            note = look.items.show(found, judgements).note
+            yield Elsewhere(names[other.model], other.model, address, found.outcome.value, note)
+
+
+def _every(look: Look, chosen: Choice) -> Iterator[Placed]:
     """Page after page, so that nothing is held while the other side is slow."""
     after = None
     while True:
         page = look.rows.page(chosen.wanted, after=after, size=1000)
-        yield from map(_row, page.rows)
+        yield from page.rows
         if page.after is None:
             return
         after = page.after
@@ -110,7 +155,3 @@ def _row(placed: Placed) -> dict[str, Any]:
         "groups": dict(outcome.groups),
         "detail": dict(outcome.detail),
     }
-
-
-def _place(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and len(text) < 16 else None

@@ -93,12 +93,25 @@ window.wug = (() => {
     place.replaceChildren(...(part ? part.childNodes : ["This part cannot be read."]));
   };
 
+  // An item becomes a draft of its own in the editor.
+  const edit = async (one) => {
+    const suite = await fetch(one.dataset.edit);
+    const answer = suite.ok && await send("/editor/upload.json", { body: await suite.text(), headers: { "X-File-Name": "item.json" } });
+    const said = answer && await answer.json();
+    if (answer && answer.ok) location.assign(said.address);
+    else one.replaceWith(said ? said.error : "This item cannot be opened in the editor.");
+  };
+
   // Everything under `root` that needs a hand.
   const dress = (root) => {
     for (const plot of root.querySelectorAll("[data-spec]")) {
       seen.observe(plot);
       const tools = plot.parentElement.querySelector(".tools");
       if (tools) tools.prepend(button("SVG", () => wugCharts.save(plot, plot.dataset.name)), " ");
+    }
+    for (const one of root.querySelectorAll("[data-edit]")) {
+      one.hidden = false;
+      one.addEventListener("click", () => edit(one));
     }
     for (const box of root.querySelectorAll("[data-strip]")) wugCharts.strip(box);
     for (const block of root.querySelectorAll("pre.copy")) copyable(block);

@@ -9,14 +9,14 @@ from wug.families.pairs.languages import MACRO
 from wug.families.pairs.show import people
 from wug.families.pairs.show.columns import columns_figure, hardest
 from wug.families.pairs.show.figures import group_figures
-from wug.families.pairs.show.judged import CHECK, SCORES, TEXTS, checks_of, finest_group, judgements, tally
+from wug.families.pairs.show.judged import CHECK, SCORES, TEXTS, checks_of, finest_group, judged, judgements, tally
 from wug.families.pairs.show.lines import pair, word_probabilities
 from wug.families.pairs.show.margins import margins_figure
 from wug.rows import Filter, Rows
 from wug.show.grouped import overall_of, spread_note
 from wug.show.numbers import headlines
-from wug.show.view import Figure, Items, Later, Numbers, Part, Prose, Sample
-from wug.types import Result
+from wug.show.view import Figure, Items, Later, Numbers, Part, Prose, Sample, sort_by
+from wug.types import Outcome, Result
 
 __all__ = ["items", "parts", "word_probabilities"]
 
@@ -62,7 +62,16 @@ def items(result: Result, rows: Rows) -> Items:
         noun="pair",
         scale=any(row.outcome.detail.get("words_good") for row in some),
         shaded="word",
+        sorts=(
+            sort_by("margin", "margin", lambda outcome: judged(outcome).margin, *SCORES, *TEXTS),
+            sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *SCORES, *TEXTS),
+        ),
     )
+
+
+def _surprisal(outcome: Outcome) -> float | None:
+    score = judged(outcome).score_good
+    return None if score is None else -score
 
 
 def scale(result: Result) -> str:
@@ -75,5 +84,5 @@ def scale(result: Result) -> str:
 
 
 def _margins(rows: Rows, scale: str) -> Figure | None:
-    found = (judged for _, judged in judgements(rows, (*SCORES, *TEXTS)) if judged.value is not None)
-    return margins_figure([judged.margin for judged in found if judged.margin is not None], scale)
+    found = (pair for _, pair in judgements(rows, (*SCORES, *TEXTS)) if pair.value is not None)
+    return margins_figure([pair.margin for pair in found if pair.margin is not None], scale)

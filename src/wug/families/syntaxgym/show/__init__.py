@@ -9,6 +9,7 @@ from wug.families.syntaxgym.checks import SUMMARY, prediction_of
 from wug.families.syntaxgym.show.predictions import cards, compared_regions
 from wug.families.syntaxgym.show.regions import TITLE, item_figure, mean_figure
 from wug.families.syntaxgym.show.sentences import item
+from wug.families.syntaxgym.show.sorts import SORTS
 from wug.rows import Rows
 from wug.show.numbers import headlines
 from wug.show.view import Cards, Facts, Figure, Items, Later, Link, Numbers, Part, Prose, Sample
@@ -45,7 +46,7 @@ def items(result: Result, rows: Rows) -> Items:
     )
     whole = Sample("Item by item", check, value=None)
     show = partial(item, result=result, marks=compared_regions(result))
-    return Items(check, show, (*failing, whole), size=12, scale=True)
+    return Items(check, show, (*failing, whole), size=12, scale=True, sorts=SORTS)
 
 
 def counts_word_ends(result: Result) -> bool:

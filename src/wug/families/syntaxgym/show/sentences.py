@@ -30,6 +30,7 @@ def item(row: Placed, judgements: Sequence[Placed], *, result: Result, marks: Se
         sentence=_text(next(iter(sentences.values()), ())),
         failed=() if prediction else tuple(check for check in failed if prediction_of(check)),
         parts=tuple(part for part in parts if part is not None),
+        sentences=tuple(dict.fromkeys(filter(None, map(_text, sentences.values())))),
     )
 
 
