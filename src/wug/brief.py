@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,8 @@ def line(result: Result) -> str:
     """The suite, the model and the estimate that stands for the result."""
     told = "" if result.headline is None else f" · {' '.join(filter(None, _cells(result, result.headline)))}"
     state = "" if result.status == "complete" else f" · {result.status}"
-    return f"{result.suite} · {result.model}{told} · {_counted(result.n, 'item')}{state}"
+    model = short_names([result.model])[result.model]
+    return f"{result.suite} · {model}{told} · {_counted(result.n, 'item')}{state}"
 
 
 def of_suite(suite: Suite) -> str:
@@ -70,28 +71,32 @@ def of_suite(suite: Suite) -> str:
 def html(results: Sequence[Result]) -> str:
     """A table of the estimates for a first look, with their intervals, and what the reader should know."""
     rows = [(result, estimate) for result in results for estimate in result.headlines]
-    body = "".join(f"<tr>{''.join(_html_cells(*row))}</tr>" for row in rows[:MOST])
+    names = short_names(result.model for result in results)
+    body = "".join(f"<tr>{''.join(_html_cells(*row, names))}</tr>" for row in rows[:MOST])
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     left = f"<p>and {len(rows) - MOST:,} more</p>" if len(rows) > MOST else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}{''.join(_remarks(results))}"
+    return (
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}{''.join(_remarks(results, names))}"
+    )
 
 
-def _remarks(results: Sequence[Result]) -> Iterator[str]:
+def _remarks(results: Sequence[Result], names: Mapping[str, str]) -> Iterator[str]:
     """What is not as it should be, and the warnings, folded."""
     for result in results:
         if result.status != "complete":
-            yield f"<p><b>{escape(result.suite)} · {escape(result.model)}: {result.status}</b></p>"
-    warnings = [f"{result.suite} · {result.model}: {text}" for result in results for text in result.warnings]
+            yield f"<p><b>{escape(result.suite)} · {escape(names[result.model])}: {result.status}</b></p>"
+    warnings = [f"{result.suite} · {names[result.model]}: {text}" for result in results for text in result.warnings]
     if warnings:
         listed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings[:MOST]))
         yield f"<details><summary>{_counted(len(warnings), 'warning')}</summary><ul>{listed}</ul></details>"
 
 
-def _html_cells(result: Result, estimate: Estimate) -> Iterator[str]:
+def _html_cells(result: Result, estimate: Estimate, names: Mapping[str, str]) -> Iterator[str]:
     name, value, interval = _cells(result, estimate)
-    words = (result.suite, result.model, name)
-    meaning = escape(result.check(estimate.check).meaning, quote=True)
-    yield from (f'<td style="text-align:left" title="{meaning}">{escape(word)}</td>' for word in words)
+    told = ((result.suite, ""), (names[result.model], result.model), (name, result.check(estimate.check).meaning))
+    yield from (
+        f'<td style="text-align:left" title="{escape(more, quote=True)}">{escape(word)}</td>' for word, more in told
+    )
     yield from (f'<td style="text-align:right">{escape(text)}</td>' for text in (value, interval, f"{estimate.n:,}"))
 
 

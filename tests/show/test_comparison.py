@@ -120,7 +120,7 @@ def test_charts_have_a_panel_for_shares_and_one_for_each_number(found: Compariso
     titles = [figure.title for figure in figures(found)]
     assert titles == ["Differences in per cent right", "Differences in f1"]
     spec = chart(found).to_dict()
-    assert spec["title"]["subtitle"] == [f"A = {A}", f"B = {B}"]
+    assert spec["title"]["subtitle"] == ["A = a", "B = b"]
     axis = spec["vconcat"][0]["layer"][1]["encoding"]["x"]["title"]
     assert axis == "B − A in percentage points   (right of 0: B higher, left: A higher)"
 
@@ -130,8 +130,8 @@ def test_the_report_shows_the_comparison_with_names_as_text(tmp_path: Path) -> N
     store = Store(tmp_path / "wug.db")
     reports = [Report(one, run=number) for number in (1, 2) for one in store.results(number)]
     page = render(reports, compare(store, [[1], [2]], Choice(items=3)))
-    assert '<section id="comparison"' in page
+    assert '<details class="suite comparison" id="comparison"' in page
     assert "<strong>B better</strong>" in page
     assert "only B right" in page
     assert "<img src=x" not in page
-    assert '<section id="comparison"' not in render(reports)
+    assert '<details class="suite comparison" id="comparison"' not in render(reports)

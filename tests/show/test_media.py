@@ -428,8 +428,12 @@ def test_the_report_has_the_same_numbers(result: Result) -> None:
         result
     )
     _whole(page, result)
-    [contents] = classed(page, "nav", "toc")
-    assert [words(one) for one in contents.iter("small")] == [headline(result).value]
+    [grid] = classed(page, "table", "grid")
+    [(n, value, interval, check)] = [found for row in grid.iter("tr") if (found := [words(c) for c in row.iter("td")])]
+    assert Line(check, "all", *_pair(value, interval), headline(result).n) == headline(result)
+    assert int(n.replace(",", "")) == result.n
+    [values] = classed(page, "span", "values")
+    assert words(values) == headline(result).value
     assert _warnings(page) == list(WARNINGS)
 
 
@@ -437,8 +441,10 @@ def test_the_report_on_two_models_has_the_same_headlines(kept: Kept, name: str) 
     result = kept.results[name]
     page = elements(render([Report(result), Report(replace(result, model=OTHER))]))
     [grid] = classed(page, "table", "grid")
-    found = [_pair(words(cell, "small"), words(next(cell.iter("small")))) for cell in grid.iter("td")]
-    assert found == [(headline(result).value, headline(result).interval)] * 2
+    cells = [cell for cell in grid.iter("td") if "num" not in cell.attrib.get("class", "")]
+    told = " ".join(filter(None, (headline(result).check, headline(result).value, headline(result).interval)))
+    assert [words(cell) for cell in cells] == [headline(result).value] * 2
+    assert [next(cell.iter("a")).attrib["title"].partition(", n = ")[0].strip() for cell in cells] == [told] * 2
 
 
 def test_charts_have_their_groups_in_the_order_of_their_numbers(kept: Kept) -> None:
@@ -693,7 +699,8 @@ def _card(card: Element) -> Line:
     [score] = classed(card, "p", "score")
     [value], [about] = score.iter("strong"), [one for one in score if one.tag == "span" and not one.get("class")]
     *interval, n = words(about).split(" · ")
-    name = words(next(card.iter("h4"))).lower()
+    [title] = [one for level in ("h3", "h4") for one in classed(card, level, "minor")]
+    name = words(title).lower()
     return Line(name, "all", plain(words(value)), *(interval or [""]), _count(plain(n).removeprefix("n = ")))
 
 

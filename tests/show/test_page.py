@@ -234,20 +234,21 @@ def test_several_models_stand_in_a_grid_of_suite_by_model() -> None:
         model="lstm/gulordava", estimates=(Estimate("all_predictions", "all", 1.0, 2, 0.342, 1, "wilson"),)
     )
     seen = read(render([Report(agreement()), Report(lstm), Report(pairs())]))
-    assert "suite causal/gpt2@607a30d lstm/gulordava Agreement" in seen.text
-    assert "agreement 50.0 % [9.5, 90.5] 100.0 % [34.2, 100.0]" in seen.text
-    assert "verbs 75.0 % [30.1, 95.4] –" in seen.text
+    assert "suite items gpt2 gulordava Agreement" in seen.text
+    assert "agreement 2 50.0 % 100.0 %" in seen.text
+    assert "verbs 4 75.0 % –" in seen.text
+    assert "prediction 0 50.0\u00a0% [9.5, 90.5], n = 2" in seen.attributes("a", "title")
+    assert "causal/gpt2@607a30d" in seen.attributes("th", "title")
 
 
 def test_suites_of_no_known_circuit_come_last() -> None:
     seen = read(render([Report(pairs()), Report(agreement())]))
-    assert "Overview Agreement agreement 50.0 % Other suites verbs 75.0 %" in seen.text
+    assert "Agreement agreement 2 50.0 % [9.5, 90.5] prediction 0 some_new_family verbs 4 75.0 %" in seen.text
 
 
 def test_two_runs_of_one_model_are_told_apart() -> None:
     seen = read(render([Report(agreement(), run=3), Report(agreement(), run=5)]))
-    assert "causal/gpt2@607a30d (run 3)" in seen.text
-    assert "causal/gpt2@607a30d (run 5)" in seen.text
+    assert "suite items gpt2 (run 3) gpt2 (run 5)" in seen.text
 
 
 def test_where_there_is_no_room_for_all_items_those_that_fail_are_shown_and_the_rest_is_counted() -> None:

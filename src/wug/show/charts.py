@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wug.errors import InputError
 from wug.files import write_bytes
@@ -20,6 +20,8 @@ from wug.show.numbers import spaced, value_text
 if TYPE_CHECKING:
     import altair
 
+OTHER = "other"
+"""The heading of rows that have none, where others do."""
 SINGLE = 90
 """Points of several lines up to which each has its interval, beside those of the other lines."""
 
@@ -86,6 +88,9 @@ class Part:
     group: str = ""
 
 
+_Row = TypeVar("_Row", Point, Part)
+
+
 def accuracy(points: Sequence[Point]) -> altair.LayerChart:
     """Dots with intervals from 0 to 100 %, a row for each suite, a colour and shape for each model."""
     return intervals(points, title="accuracy", share=True)
@@ -96,6 +101,7 @@ def intervals(
 ) -> altair.LayerChart:
     """Dots with intervals, a row for each `row`; with `share` on an axis from 0 to 100 %."""
     alt = vega.altair()
+    points = _headed(points)
     series = list(dict.fromkeys(point.series for point in points))
     several = len(series) > 1
     rows = _rows(points)
@@ -219,6 +225,7 @@ def scatter(dots: Sequence[Dot], *, x: str, y: str, colours: Mapping[str, int]) 
 def shares(parts: Sequence[Part], *, title: str, colours: Mapping[str, int]) -> altair.LayerChart:
     """Bars from 0 to 100 %, a row for each `row`; `colours` is each part's place in the palette."""
     alt = vega.altair()
+    parts = _headed(parts)
     rows, series = _rows(parts), list(dict.fromkeys(part.series for part in parts))
     data = [
         {
@@ -333,6 +340,13 @@ def _summit(peak: CurvePoint, x: str, share: bool) -> Any:
         align={"expr": f"{left} ? 'right' : 'left'"}, dx={"expr": f"{left} ? -8 : 8"}, dy=-8, fontSize=12, tooltip=None
     ).encode(y=alt.Y("value:Q"), text="text:N")
     return alt.layer(rule, words)
+
+
+def _headed(points: Sequence[_Row]) -> list[_Row]:
+    """Rows of which none stands under the heading of others: those without one come last, under their own."""
+    if not any(point.group for point in points):
+        return list(points)
+    return sorted((replace(point, group=point.group or OTHER) for point in points), key=lambda p: p.group == OTHER)
 
 
 def _rows(points: Sequence[Point] | Sequence[Part]) -> list[str]:

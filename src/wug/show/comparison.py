@@ -13,13 +13,14 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from wug.brief import short_names
 from wug.show.markup import code, latex_table, markdown, markdown_table
 from wug.show.numbers import interval_text, number, signed_text, spaced, value_text
 from wug.show.table import delimited, finite
 from wug.show.terminal import common_signature, print_signature
 
 if TYPE_CHECKING:
-    from wug.runs.compare import Comparison, Contrast, Disagreement, Spread
+    from wug.runs.compare import Comparison, Contrast, Disagreement, Side, Spread
     from wug.types import Signature
 
 COLUMNS = (
@@ -114,10 +115,11 @@ FORMATS: Mapping[str, Callable[[Comparison], str]] = {
 
 def show(comparison: Comparison, console: Console) -> None:
     """Print a comparison for a person: a table for each pair of sides, what it means, the items that differ."""
+    names = side_names(comparison)
     for first, second, contrasts in couples(comparison):
         for side in (first, second):
             run = "" if len(side.runs) > 1 or side.name.endswith(f"(run {side.runs[0]})") else f"  run {side.runs[0]}"
-            console.print(Text.assemble((f"{side.label} ", "bold"), f"{side.name}{run}"))
+            console.print(Text.assemble((f"{side.label} ", "bold"), f"{names[side.label]}{run}"))
         if console.width < WIDE:
             for contrast in contrasts:
                 console.print(_block(contrast))
@@ -132,6 +134,18 @@ def show(comparison: Comparison, console: Console) -> None:
     for warning in warnings(comparison):
         console.print(Text(f"warning: {warning}", style="yellow"))
     print_signature(common_signature(signatures(comparison)), console)
+
+
+def side_names(comparison: Comparison) -> dict[str, str]:
+    """What the sides are called, by their labels: their models as short as they can be."""
+    short = short_names(model for side in comparison.sides for model in side.models)
+    return {side.label: _shortened(side, short) for side in comparison.sides}
+
+
+def _shortened(side: Side, short: Mapping[str, str]) -> str:
+    """The name of a side with its model's short one in it; one of several models stays as it is."""
+    models = set(side.models)
+    return side.name.replace(side.models[0], short[side.models[0]]) if len(models) == 1 else side.name
 
 
 def signatures(comparison: Comparison) -> list[Signature]:

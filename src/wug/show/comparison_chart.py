@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.show import charts, vega
-from wug.show.comparison import difference, interval, p_text, verdict
+from wug.show.comparison import difference, interval, p_text, side_names, verdict
 from wug.show.view import Figure
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def chart(comparison: Comparison) -> altair.VConcatChart:
     found = figures(comparison)
     if not found:
         raise InputError("there is no difference to draw")
-    named = [f"{side.label} = {side.name}" for side in comparison.sides]
+    named = [f"{label} = {name}" for label, name in side_names(comparison).items()]
     title = {"text": "Difference with 95 % interval", "subtitle": named, "anchor": "start", "offset": 14}
     return charts.stacked([figure.chart for figure in found]).properties(title=title)
 

@@ -31,6 +31,8 @@ class Couple:
 
     first: Side
     second: Side
+    names: tuple[str, str]
+    """What the two are called."""
     head: tuple[str, ...]
     rows: tuple[Compared, ...]
 
@@ -47,9 +49,13 @@ class ComparedSection:
 
 def compared(comparison: Comparison) -> ComparedSection:
     """The section about a comparison."""
+    names = text.side_names(comparison)
     return ComparedSection(
         couples=tuple(
-            Couple(first, second, tuple(text.head(first.label, second.label)), tuple(map(_row, contrasts)))
+            Couple(
+                *(first, second, (names[first.label], names[second.label])),
+                *(tuple(text.head(first.label, second.label)), tuple(map(_row, contrasts))),
+            )
             for first, second, contrasts in text.couples(comparison)
         ),
         figures=tuple(figures(comparison)),

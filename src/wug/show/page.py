@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from wug.brief import short_names
 from wug.errors import InputError
 from wug.rows import Rows, rows_of
 from wug.show import charts, face, vega
@@ -34,7 +36,6 @@ ITEMS = 1400
 """Items that one page shows one by one, in all its sections: a few megabytes."""
 STILL = 60
 """Results up to which every chart has its SVG too, 20 kilobytes each."""
-OTHER = "Other suites"
 MOST, LEAST = 200, 10
 """Items that one section shows, however few or many sections there are."""
 
@@ -81,6 +82,7 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None) -> s
         title=_title(entries),
         entries=entries,
         models=models,
+        identities={entry.model: entry.result.model for entry in entries},
         circuits=circuits,
         overview=_overview(entries, several=len(models) > 1),
         compared=None if comparison is None else compared(comparison),
@@ -104,7 +106,7 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
     every = [rows_of(report.result) for report in reports]
     shown_items = [items_of(report.result, rows) for report, rows in zip(reports, every, strict=True)]
     rooms = _rooms(shown_items, every)
-    elsewhere = OTHER if any(report.result.meta.get("circuit") for report in reports) else ""
+    parted = len({(report.result.kind, report.result.meta.get("circuit")) for report in reports}) > 1
     entries: list[Entry] = []
     for place, (report, model) in enumerate(zip(reports, _model_names(reports), strict=True)):
         result, rows, items = report.result, every[place], shown_items[place]
@@ -114,7 +116,7 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
                 result=result,
                 id=_slug(f"{result.suite} {model}", {entry.id for entry in entries}),
                 model=model,
-                circuit=str(result.meta.get("circuit") or elsewhere),
+                circuit=str(result.meta.get("circuit") or (result.kind if parted else "")),
                 rows=headlines(result),
                 headline=None if result.headline is None else shown(result, result.headline),
                 parts=tuple(made(parts_of(result, rows))),
@@ -145,7 +147,8 @@ def _samples(items: Items, rows: Rows, room: int) -> tuple[tuple[Sample, list[Ba
 
 
 def _model_names(reports: Sequence[Report]) -> list[str]:
-    """A name for each report's model that no other result of the same suite has."""
+    """A name for each report's model, as short as it can be, that no other result of the same suite has."""
+    short = short_names(report.result.model for report in reports)
     names: list[str] = []
     for index, report in enumerate(reports):
         same = [
@@ -153,20 +156,30 @@ def _model_names(reports: Sequence[Report]) -> list[str]:
             for other, one in enumerate(reports)
             if (one.result.suite, one.result.model) == (report.result.suite, report.result.model)
         ]
-        if len(same) == 1:
-            names.append(report.result.model)
-        else:
-            which = f"run {report.run}" if report.run is not None else f"no. {same.index(index) + 1}"
-            names.append(f"{report.result.model} ({which})")
+        which = f"run {report.run}" if report.run is not None else f"no. {same.index(index) + 1}"
+        name = short[report.result.model]
+        names.append(name if len(same) == 1 else f"{name} ({which})")
     return names
 
 
 def _by_circuit(entries: Iterable[Entry]) -> dict[str, dict[str, list[Entry]]]:
-    """Circuit → suite → entries, each as first met; suites of no known circuit last."""
+    """Circuit → suite → entries: circuits as first met, then families; the best suite first."""
     circuits: dict[str, dict[str, list[Entry]]] = {}
     for entry in entries:
         circuits.setdefault(entry.circuit, {}).setdefault(entry.result.suite, []).append(entry)
-    return dict(sorted(circuits.items(), key=lambda pair: pair[0] == OTHER))
+    ordered = sorted(circuits.items(), key=lambda pair: not any(_circuit(group[0]) for group in pair[1].values()))
+    return {circuit: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for circuit, suites in ordered}
+
+
+def _circuit(entry: Entry) -> bool:
+    """Whether the suite itself says what it stands under."""
+    return bool(entry.result.meta.get("circuit"))
+
+
+def _rank(entries: Sequence[Entry]) -> tuple[bool, float]:
+    """Shares before other numbers, the highest mean first."""
+    shares = [entry.headline.value for entry in entries if entry.headline is not None and entry.headline.share]
+    return not shares, -fmean(shares) if shares else 0.0
 
 
 def _overview(entries: Sequence[Entry], *, several: bool) -> Figure | None:
@@ -200,7 +213,7 @@ def _overview(entries: Sequence[Entry], *, several: bool) -> Figure | None:
 
 def _title(entries: Sequence[Entry]) -> str:
     suites = list(dict.fromkeys(entry.result.suite for entry in entries))
-    models = list(dict.fromkeys(entry.result.model for entry in entries))
+    models = list(short_names(entry.result.model for entry in entries).values())
     what = suites[0] if len(suites) == 1 else f"{len(suites)} suites"
     who = models[0] if len(models) == 1 else f"{len(models)} models"
     return f"{what} · {who}"

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wug import registry
+from wug.brief import short_names
 from wug.show.breakdown import EVERY, first_field
 from wug.show.breakdown import fields as fields_of
 from wug.show.markup import visible
@@ -43,8 +44,9 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
     down by the field for a first look.
     """
     if len(results) < MANY or by:
+        names = short_names(result.model for result in results)
         for result in results:
-            console.print(block(result, by))
+            console.print(block(result, names[result.model], by))
             print_signature(result.signature, console)
         _print_table(languages(results), console)
         return
@@ -64,13 +66,16 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
     print_signature(common_signature([result.signature for result in results]), console)
 
 
-def block(result: Result, by: Sequence[str] | None = None) -> RenderableType:
-    """One result: its checks with their meaning, groups and warnings; by some fields, or by that for a first look."""
+def block(result: Result, model: str, by: Sequence[str] | None = None) -> RenderableType:
+    """One result of a model that is called `model`: its checks with their meaning, groups and warnings.
+
+    Groups are those of some fields, or of the one for a first look.
+    """
     every = fields_of(result)
     first = first_field(result)
     shown = set(every) if by and EVERY in by else set(by) if by is not None else {first}
     head = Text.assemble(
-        (result.suite, "bold"), f"  {result.n:,} item{'s' * (result.n != 1)} · {result.model}", _status(result)
+        (result.suite, "bold"), f"  {result.n:,} item{'s' * (result.n != 1)} · {model}", _status(result)
     )
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -106,14 +111,15 @@ def block(result: Result, by: Sequence[str] | None = None) -> RenderableType:
 def overview(results: Sequence[Result]) -> Table:
     """One row for each suite, model and check."""
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    several = len({result.model for result in results}) > 1
+    names = short_names(result.model for result in results)
+    several = len(names) > 1
     for name in ("suite", *(["model"] if several else []), "check"):
         table.add_column(name, overflow="fold")
     for name in ("value", "95 % interval", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     for result in results:
         whole = result.headlines
-        model = [escape(result.model)] if several else []
+        model = [escape(names[result.model])] if several else []
         if not whole:
             table.add_row(escape(result.suite), *model, f"[dim]{result.status}[/]", "", "", f"{result.n:,}")
         for place, estimate in enumerate(whole):
@@ -139,7 +145,8 @@ def circuits(results: Sequence[Result]) -> Table:
             if estimate.check == summary and estimate.group.startswith("circuit="):
                 key = (result.model, estimate.group.removeprefix("circuit="))
                 found.setdefault(key, []).append(estimate.value)
-    several = len({model for model, _ in found}) > 1
+    names = short_names(model for model, _ in found)
+    several = len(names) > 1
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for name in ("circuit", *(["model"] if several else [])):
         table.add_column(name, overflow="fold")
@@ -147,7 +154,9 @@ def circuits(results: Sequence[Result]) -> Table:
     table.add_column("suites", justify="right")
     for (model, circuit), values in sorted(found.items(), key=lambda cell: cell[0][::-1]):
         mean = spaced(percent(fmean(values)))
-        table.add_row(escape(circuit), *([escape(model)] if several else []), f"[bold]{mean}[/]", str(len(values)))
+        table.add_row(
+            escape(circuit), *([escape(names[model])] if several else []), f"[bold]{mean}[/]", str(len(values))
+        )
     return table
 
 
@@ -165,7 +174,7 @@ def languages(results: Sequence[Result]) -> Table:
         for estimate in own:
             cells = found.setdefault(result.model, {})
             cells.setdefault(estimate.group.removeprefix("language="), []).append(estimate.value)
-    several = len(found) > 1
+    several, names = len(found) > 1, short_names(found)
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for name in ("language", *(["model"] if several else [])):
         table.add_column(name, overflow="fold")
@@ -177,7 +186,7 @@ def languages(results: Sequence[Result]) -> Table:
         means = {language: fmean(values) for language, values in cells.items()}
         rows = [(language, means[language], len(cells[language])) for language in sorted(means)]
         for language, mean, count in [*rows, ("macro average", fmean(means.values()), suites[model])]:
-            model_cell = [escape(model)] if several else []
+            model_cell = [escape(names[model])] if several else []
             table.add_row(escape(language), *model_cell, f"[bold]{spaced(percent(mean))}[/]", str(count))
     return table
 

@@ -31,6 +31,7 @@ window.wugCharts = (() => {
     for (const key of given.keys) {
       const button = element("button", { type: "button", class: "key", "aria-pressed": "false" }, sample(key.colour, key), element("span", {}, key.name));
       button.wugKey = key;
+      button.wugPlace = box.children.length;
       box.append(button);
     }
     for (const [place, model] of (given.models ?? []).entries()) {
@@ -51,8 +52,12 @@ window.wugCharts = (() => {
 
   // Where lines have ends and there is room, the buttons stand at them, one below the other.
   const label = (box, view) => {
-    const buttons = [...box.querySelectorAll("button")];
-    if (!buttons.every(({ wugKey }) => Number.isFinite(wugKey.end))) return;
+    const buttons = [...box.querySelectorAll("button")].sort((a, b) => a.wugPlace - b.wugPlace);
+    const beside = getComputedStyle(box.parentElement).flexDirection === "row";
+    if (!beside || !buttons.every(({ wugKey }) => Number.isFinite(wugKey.end))) {
+      box.prepend(...buttons);
+      return;
+    }
     const scale = view.scale("y"), [, top] = view.origin();
     buttons.sort((a, b) => scale(a.wugKey.end) - scale(b.wugKey.end));
     const lowest = view.height() + top - GAP / 2;

@@ -59,6 +59,25 @@
     items.before(button);
   }
 
-  // Where there is no room beside the results the contents would fill the first screen.
-  if (!matchMedia("(min-width: 80rem)").matches) document.querySelector(".toc details").open = false;
+  // A link into a folded block opens it, and everything that it lies in.
+  const unfold = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest?.('a[href^="#"]');
+    if (link && link.hash === location.hash) unfold();
+  });
+  unfold();
+
+  // On paper every suite stands open, with its figures and without its items.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details.suite:not([open])")];
+    for (const box of folded) box.open = true;
+  });
+  addEventListener("afterprint", () => { for (const box of folded) box.open = false; });
 })();

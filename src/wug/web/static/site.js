@@ -107,7 +107,11 @@ window.wug = (() => {
     for (const plot of root.querySelectorAll("[data-spec]")) {
       seen.observe(plot);
       const tools = plot.parentElement.querySelector(".tools");
-      if (tools) tools.prepend(button("SVG", () => wugCharts.save(plot, plot.dataset.name)), " ");
+      if (tools) {
+        const save = button("SVG", () => wugCharts.save(plot, plot.dataset.name));
+        save.className = "as-link";
+        tools.querySelector("span").after(save);
+      }
     }
     for (const one of root.querySelectorAll("[data-edit]")) {
       one.hidden = false;

@@ -43,7 +43,7 @@ def curves(
     The title goes on with what the axis is called, but for what that says in brackets.
     """
     note = intervals_are(result, next(iter(series)))
-    bands = note.replace("Dots with 95 % intervals", "The bands are 95 % intervals")
+    bands = note.replace("Dots with 95 % intervals", "With 95 % intervals")
     fields = {check: by_field(result, check) for check in series}
     for field, x in axes.items():
         points = [p for check, name in series.items() for p in curve_points(fields[check].get(field, ()), name)]

@@ -1,0 +1,319 @@
+"""Charts, items and reports in a real browser: legends that work, axes that are true, names that are short."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import Served
+from playwright.sync_api import expect
+
+import material
+from wug import stats
+from wug.show.page import Report, render
+from wug.types import Outcome, Result
+
+POINTS = "path[aria-roledescription='point']"
+LEGEND = ".legend button"
+
+
+def drawn(page: Any, address: str) -> None:
+    """Open a page and wait for its first chart."""
+    page.goto(address)
+    page.wait_for_selector(".drawn:not(.loading) svg.marks")
+
+
+def two_items(*names: str, items: int = 2) -> Result:
+    """A suite of a 2 × 2 design or another, whose items differ so much that an interval would be enormous."""
+    formulas = [{"source": "", "canonical": f"(2;%{names[0]}%) < (2;%{names[1]}%)", "english": ""}]
+    made = material.syntaxgym()
+    outcomes = []
+    for number in range(1, items + 1):
+        conditions = {
+            name: {
+                "regions": [
+                    {"number": region, "content": f"{name}{region}", "value": 2.0 + 9 * number * (place + region)}
+                    for region in (1, 2, 3)
+                ]
+            }
+            for place, name in enumerate(names)
+        }
+        outcomes.append(Outcome(str(number), "all_predictions", True, {}, {"conditions": conditions}))
+        outcomes.append(Outcome(str(number), "prediction_0", number != 1, {}, {"margin": number - 1.5}))
+    return Result(
+        suite="design", kind="syntaxgym", model=material.MODEL, status="complete", signature="wug:0", n=items,
+        estimates=made.estimates, outcomes=tuple(outcomes), descriptions=made.descriptions,
+        meta={"regions": {"1": "noun", "2": "verb", "3": "end"}, "formulas": formulas, "metric": ["sum"]},
+    )  # fmt: skip
+
+
+DESIGN = ("sing_match", "sing_mismatch", "plur_match", "plur_mismatch")
+EIGHT = tuple(f"{a}_{b}_{c}" for a in ("sg", "pl") for b in ("near", "far") for c in ("ok", "bad"))
+
+
+@pytest.mark.parametrize("way", ["pointer", "touch", "keyboard"])
+def test_a_condition_that_is_chosen_in_the_legend_is_seen_alone(
+    served: Served, new_context: Any, recorder: Any, way: str
+) -> None:
+    material.keep(served.site.store, two_items(*DESIGN))
+    page = new_context(has_touch=way == "touch").new_page()
+    recorder.watch(page)
+    drawn(page, "/result/1")
+    assert page.locator(POINTS).count() == 12  # four conditions, three regions
+    button = page.locator(LEGEND, has_text="plur_match")
+    if way == "keyboard":
+        button.focus()
+        page.keyboard.press("Enter")
+    else:
+        button.tap() if way == "touch" else button.click()
+    expect(page.locator(POINTS)).to_have_count(3)
+    assert button.get_attribute("aria-pressed") == "true"
+    assert page.locator(f"{POINTS}[aria-label*='condition: plur_match']").count() == 3
+    button.press(" ") if way == "keyboard" else button.click()
+    expect(page.locator(POINTS)).to_have_count(12)
+    recorder.check()
+
+
+def test_the_legend_stands_at_the_ends_of_the_lines(served: Served, page: Any) -> None:
+    material.keep(served.site.store, two_items(*DESIGN))
+    drawn(page, "/result/1")
+    # At the last region, the later condition is the more surprising one: its label stands higher.
+    names = page.locator(LEGEND).all_inner_texts()
+    assert names == list(reversed(DESIGN))
+    tops = [box.bounding_box()["y"] for box in page.locator(LEGEND).all()]
+    assert all(after - before >= 24 for before, after in pairwise(tops))
+
+
+def test_two_items_are_drawn_from_0_bits_up_and_without_intervals(served: Served, page: Any) -> None:
+    material.keep(served.site.store, two_items(*DESIGN))
+    drawn(page, "/result/1")
+    spec = page.evaluate("fetch('/result/1/figure/regions.vl.json').then(answer => answer.json())")
+    low, high = spec["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    assert low == 0
+    assert high == 100  # the highest mean: 2 + 9 · 1.5 · 6 = 83 bits
+    assert page.locator("path[aria-roledescription='rule mark container'], g.mark-rule path[aria-label]").count() == 0
+
+
+def test_the_tint_covers_every_point_of_the_region_that_is_compared(served: Served, page: Any) -> None:
+    material.keep(served.site.store, two_items(*DESIGN))
+    drawn(page, "/result/1")
+    ground = page.locator("g.mark-rect path").bounding_box()
+    boxes = [point.bounding_box() for point in page.locator(f"{POINTS}[aria-label*='2 verb']").all()]
+    boxes = boxes or [p.bounding_box() for p in page.locator(POINTS).all() if "verb" in p.get_attribute("aria-label")]
+    assert len(boxes) == 4
+    for box in boxes:
+        assert ground["x"] <= box["x"]
+        assert box["x"] + box["width"] <= ground["x"] + ground["width"]
+
+
+def test_eight_conditions_differ_in_colour_shape_and_dash(served: Served, page: Any) -> None:
+    material.keep(served.site.store, two_items(*EIGHT))
+    drawn(page, "/result/1")
+    looks = page.evaluate(
+        "[...document.querySelectorAll('.legend button svg')].map(s => [...s.children].map(p =>"
+        " p.getAttribute('d') + p.getAttribute('fill') + p.getAttribute('stroke-dasharray')).join())"
+    )
+    assert len(set(looks)) == 8
+    lines = page.locator("g.mark-line path").evaluate_all("all => all.map(p => p.getAttribute('stroke-dasharray'))")
+    assert len(set(lines)) == 5  # four are solid
+
+
+def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any) -> None:
+    outcomes = []
+    for number in range(60):
+        groups = {"depth": str(3 + number % 3), "function": "copy", "steps": "2"}
+        for check in ("consistency", "original_accuracy", "unrolled_accuracy"):
+            outcomes.append(Outcome(str(number), check, number % 5 != 0, groups, {}))
+    made = Result(
+        "localism", "pcfgset", "m/x@1", "complete", "wug:0", 60, tuple(stats.estimates(outcomes)), (), tuple(outcomes)
+    )
+    material.keep(served.site.store, made)
+    page.goto("/result/1")
+    page.wait_for_selector("#f-by-depth .drawn:not(.loading) svg.marks")
+    labels = page.locator("#f-by-depth g.role-axis-label").first.locator("text").all_text_contents()
+    assert labels == ["3", "4", "5"]
+    # Three series that coincide stand beside each other.
+    dots = [p.bounding_box()["x"] for p in page.locator(f"#f-by-depth {POINTS}").all()]
+    assert len({round(x) for x in dots}) == 9
+
+
+def test_numbers_are_saved_in_full_under_a_name_that_says_what_they_are(
+    served: Served, page: Any, tmp_path: Path
+) -> None:
+    material.keep(served.site.store, two_items(*DESIGN, items=3))
+    drawn(page, "/result/1")
+    kept = {}
+    for form in ("CSV", "JSON", "PNG"):
+        with page.expect_download() as waiting:
+            page.locator(".tools a", has_text=form).first.click()
+        assert waiting.value.suggested_filename == f"design-gpt2-regions.{form.lower()}"
+        kept[form] = Path(waiting.value.path()).read_bytes()
+    assert kept["PNG"].startswith(b"\x89PNG")
+    rows = json.loads(kept["JSON"])
+    third = [row["bits"] for row in rows if (row["region"], row["condition"]) == (3, "sing_match")]
+    assert third == [(29.0 + 56.0 + 83.0) / 3]  # 2 + 9 · 3 · number
+    table = list(csv.DictReader(io.StringIO(kept["CSV"].decode())))
+    assert [float(row["bits"]) for row in table] == [row["bits"] for row in rows]
+
+
+def test_every_item_has_its_dot_beside_a_prediction_and_a_click_opens_it(served: Served, page: Any) -> None:
+    material.keep(served.site.store, two_items(*DESIGN, items=4))
+    drawn(page, "/result/1")
+    strip = page.locator(".strip")
+    assert strip.locator("circle").count() == 3
+    assert strip.locator("rect.breaks title").all_text_contents() == ["item 1: −0.50 bits, fails"]
+    strip.focus()
+    page.keyboard.press("Home")
+    assert strip.locator("output").inner_text() == "item 1: −0.50 bits, fails"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/result/1/item/1")
+    assert page.locator(".row-head strong").inner_text() == "1"
+
+
+def test_the_words_of_an_item_stand_under_its_regions(served: Served, page: Any) -> None:
+    material.keep(served.site.store, two_items("match", "mismatch"))
+    drawn(page, "/result/1?item=2")
+    texts = page.locator("g.role-axis-label text").all_text_contents()
+    assert any("match2 / mismatch2" in text for text in texts)
+
+
+def test_two_models_are_drawn_side_by_side_and_in_one_chart(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.syntaxgym(items=8))
+    material.keep(served.site.store, material.syntaxgym(items=8, model="lstm/other@1"))
+    page.goto("/result/1")
+    page.select_option("select[name=with]", label="other")
+    page.wait_for_url("**with=2**")
+    expect(page.locator(".drawn:not(.loading) svg.marks")).to_have_count(2)
+    assert page.locator(".of-chart").all_inner_texts() == ["gpt2", "other"]
+    page.select_option("select[name=as]", "one")
+    page.wait_for_url("**as=one**")
+    page.wait_for_selector(".drawn:not(.loading) svg.marks")
+    assert page.locator(POINTS).count() == 8  # two regions, two conditions, two models
+    assert page.locator(".legend span.key").all_inner_texts() == ["gpt2", "other"]
+
+
+def test_the_chart_is_above_the_fold_with_its_question(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.syntaxgym(items=8))
+    drawn(page, "/result/1")
+    box = page.locator("svg.marks").bounding_box()
+    assert box["y"] + box["height"] < 900
+    assert page.locator(".question").inner_text() == "Is the verb more surprising in mismatch than in match?"
+
+
+def test_items_are_sorted_filtered_and_counted(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.pairs(items=130))
+    page.goto("/result/1/items")
+    assert page.locator(".pager span").first.inner_text() == "1–50 of 130"
+    page.locator("a[rel=next]").first.click()
+    page.wait_for_url("**page=2**")
+    assert page.locator(".pager span").first.inner_text() == "51–100 of 130"
+    page.goto("/result/1/items")
+    page.select_option("select[name=sort]", "-margin")
+    page.wait_for_url("**sort=-margin**")
+    # A pair that passes is ahead by 3.25, one that fails behind by 1.5.
+    assert page.locator(".row-head").first.inner_text().split()[:2] == ["1", "passes"]
+    page.select_option("select[name=sort]", "margin")
+    page.wait_for_url("**sort=margin**")
+    assert page.locator(".row-head").first.inner_text().split()[:2] == ["0", "fails"]
+    assert page.locator("form button:visible").count() == 0
+    page.fill("input[name=q]", "themselves 77")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=themselves**")
+    assert page.locator(".list > li").count() == 1
+
+
+def test_an_item_leads_on_to_its_tokens_the_editor_and_other_models(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.pairs(items=8))
+    material.keep(served.site.store, material.pairs(items=8, model="lstm/other@1"))
+    page.goto("/result/1/items")
+    page.locator("text=other models >> nth=0").click()
+    page.wait_for_selector("#elsewhere")
+    link = page.locator("#elsewhere + .scroll a")
+    assert (link.inner_text(), link.get_attribute("href")) == ("other", "/result/2/item/0")
+    assert page.locator("a", has_text="token by token").get_attribute("href").startswith("/sentence?s=Many%20girls")
+    page.locator("text=open in the editor").click()
+    page.wait_for_url("**/editor/*")
+    page.wait_for_selector("text=themselves")
+
+
+def test_the_items_of_cogs_fit_on_a_phone(served: Served, new_context: Any) -> None:
+    long = material.cogs()
+    kinds = ("prim_to_subj_common", "a_generalisation_type_with_a_name_that_is_much_longer_than_a_telephone_is_wide")
+    outcomes = [
+        Outcome(str(number), "exact_match", False, {"type": kinds[number % 2]}, dict(long.outcomes[2].detail))
+        for number in range(4)
+    ]
+    made = Result(
+        "cogs", "cogs", "m/x@1", "complete", "wug:0", 4, tuple(stats.estimates(outcomes)), (), tuple(outcomes)
+    )
+    material.keep(served.site.store, made)
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto("/result/1/items")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_figures_stand_below_each_other_in_the_bundled_face(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.pairs(items=8))
+    page.goto("/result/1/numbers")
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate("document.fonts.check('16px Inter') && [...document.fonts].some(f => f.status === 'loaded')")
+    width = (
+        "text => { const s = document.createElement('span'); s.style.fontVariantNumeric = 'tabular-nums';"
+        " s.textContent = text; document.querySelector('td').append(s); return s.getBoundingClientRect().width; }"
+    )
+    assert page.evaluate(width, "1111") == page.evaluate(width, "8888")
+
+
+def test_warnings_are_amber(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.syntaxgym())
+    page.goto("/result/1")
+    red, green, blue = page.locator(".notice").evaluate(
+        "n => getComputedStyle(n).borderLeftColor.match(/\\d+/g).map(Number)"
+    )
+    assert red > green > blue
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> str:
+    """The address of a report on eleven suites and two models."""
+    results = [*material.every(), *(material.pairs(model="causal/EleutherAI/other@607a30d") for _ in range(1))]
+    path = tmp_path / "report.html"
+    path.write_text(render([Report(one, run=1) for one in results]), encoding="utf-8")
+    return path.as_uri()
+
+
+def test_a_report_is_short_and_a_suite_opens_with_its_figure_first(chromium: Any, report: str) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(report)
+    assert page.evaluate("document.documentElement.scrollHeight") < 2600
+    assert page.locator("table.grid").bounding_box()["height"] < 900
+    assert "607a30d" not in page.locator("main").inner_text()  # whose place is the signature
+    assert page.locator(f"[title='{material.MODEL}']").count() > 0
+    page.locator("table.grid a", has_text="number_").first.click()
+    page.wait_for_selector("details[open] .drawn:not(.loading) svg.marks")
+    section = page.locator("details.suite[open] section.result").first
+    assert section.locator("> :nth-child(2)").evaluate("e => e.tagName") == "FIGURE"
+    assert section.locator(".on-demand").get_attribute("open") is None
+    button = page.locator("details[open] .legend button").first
+    button.click()
+    expect(page.locator("details[open] .legend [aria-pressed=true]")).to_have_count(1)
+    page.close()
+
+
+def test_a_report_on_paper_has_every_suite_with_its_figures_and_no_items(chromium: Any, report: str) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(report)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("details.suite:not([open])").count() == 0
+    assert page.locator("details.suite .plot svg:visible").count() > 5
+    assert page.locator(".on-demand:visible, button:visible:not(.legend button)").count() == 0
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details.suite[open]").count() == 0
+    page.close()
