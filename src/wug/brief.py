@@ -55,11 +55,11 @@ def _parts(model: str) -> tuple[str, str, str]:
     return (kind, name, mark) if at and name else (kind, rest, "")
 
 
-def line(result: Result) -> str:
-    """The suite, the model and the estimate that stands for the result."""
+def line(result: Result, names: Mapping[str, str] | None = None) -> str:
+    """The suite, the model, called as among `names`, and the estimate that stands for the result."""
     told = "" if result.headline is None else f" · {' '.join(filter(None, _cells(result, result.headline)))}"
     state = "" if result.status == "complete" else f" · {result.status}"
-    model = short_names([result.model])[result.model]
+    model = (names or short_names([result.model]))[result.model]
     return f"{result.suite} · {model}{told} · {_counted(result.n, 'item')}{state}"
 
 

@@ -261,7 +261,7 @@ def test_no_result_is_an_empty_table() -> None:
 def test_results_are_short_at_a_prompt_and_a_table_in_a_notebook(results: wug.Results) -> None:
     headline = results[0].headline
     assert headline is not None
-    assert repr(results[0]).startswith("<Result agreement · causal/model0")
+    assert repr(results[0]).startswith("<Result agreement · model0")
     assert len(repr(results[0])) < 200
     lines = repr(results).splitlines()
     assert lines[0] == "<Results of 4>"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from wug.brief import html, line
+from wug.brief import html, line, short_names
 from wug.tables import Table
 from wug.types import Outcome, Result
 
@@ -49,7 +49,8 @@ class Results(Sequence[Result]):
         return found if isinstance(found, Result) else Results(found, runs=self.runs, store=self.store)
 
     def __repr__(self) -> str:
-        lines = [f"  {line(result)}" for result in self._results[:LISTED]]
+        names = short_names(result.model for result in self._results)
+        lines = [f"  {line(result, names)}" for result in self._results[:LISTED]]
         more = [f"  and {len(self) - LISTED:,} more"] if len(self) > LISTED else []
         return "\n".join([f"<Results of {len(self):,}>", *lines, *more])
 
