@@ -231,7 +231,7 @@ def test_an_item_leads_on_to_its_tokens_the_editor_and_other_models(served: Serv
     material.keep(served.site.store, material.pairs(items=8))
     material.keep(served.site.store, material.pairs(items=8, model="lstm/other@1"))
     page.goto("/result/1/items")
-    page.locator("text=other models >> nth=0").click()
+    page.locator(".onward a", has_text="other models").first.click()
     page.wait_for_selector("#elsewhere")
     link = page.locator("#elsewhere + .scroll a")
     assert (link.inner_text(), link.get_attribute("href")) == ("other", "/result/2/item/0")

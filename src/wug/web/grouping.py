@@ -8,7 +8,7 @@ from functools import partial
 
 from wug.runs.shelf import Summary
 from wug.show import charts
-from wug.show.grouped import best_first, in_order, point
+from wug.show.grouped import best_first, in_order, point, record
 from wug.show.numbers import Shown, shown
 from wug.show.view import Figure
 from wug.types import Result
@@ -60,4 +60,7 @@ def suites_figure(results: Sequence[tuple[Summary, Shown | None]]) -> Figure | N
         note="The headline of each suite with its 95 % interval.",
         columns=("suite", "family", "check", "value", "interval", "n"),
         rows=tuple((k.suite, k.kind, s.name, s.text, s.interval, f"{s.n:,}") for k, s in grouped),
+        records=tuple(
+            {"suite": k.suite, "family": k.kind, "check": s.check, **record(point(s), "value")} for k, s in grouped
+        ),
     )

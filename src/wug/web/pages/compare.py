@@ -183,6 +183,7 @@ def _dots(suite: str, rows: Sequence[Standing]) -> Figure:
         note=f"{rows[0].shown.name.capitalize()} with 95 % intervals, the best first.{more}",
         columns=COLUMNS[:8],
         rows=tuple(tuple(str(row.get(name, "")) for name in COLUMNS[:8]) for row in _rows(shown)),
+        records=tuple(_rows(shown)),
     )
 
 

@@ -61,7 +61,7 @@ window.wug = (() => {
       seen.unobserve(target);
       fill(target);
     }
-  }, { rootMargin: "600px" });
+  }, { rootMargin: "2500px" });
 
   const button = (words, act) => {
     const made = document.createElement("button");
