@@ -73,9 +73,9 @@ def test_charts_and_pages_are_chosen_by_suffix(db: Path, tmp_path: Path, name: s
 
 def test_a_report_of_several_runs_compares_them(db: Path, tmp_path: Path) -> None:
     assert wug("report", 1, 2, "-o", tmp_path / "page.html").code == 0
-    assert '<section id="comparison"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'id="comparison"' in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert wug("report", 1, "-o", tmp_path / "page.html").code == 0
-    assert '<section id="comparison"' not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'id="comparison"' not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_report_of_runs_that_share_nothing_says_so(db: Path, tmp_path: Path) -> None:

@@ -45,6 +45,12 @@ def test_accuracy_has_a_row_for_each_suite_under_the_heading_of_its_circuit() ->
     assert y["scale"]["domain"] == ["Agreement\n", "Agreement\nnumber", "Licensing\n", "Licensing\nnpi"]
 
 
+def test_a_suite_without_a_heading_stands_under_none_of_the_others() -> None:
+    points = [Point("bare", 0.5), *TWO_SUITES]
+    [y, _] = channel(charts.accuracy(points).to_dict(), "y")
+    assert y["scale"]["domain"][-2:] == ["other\n", "other\nbare"]
+
+
 def test_accuracy_runs_from_0_to_100_per_cent() -> None:
     [x, _] = channel(charts.accuracy(TWO_SUITES).to_dict(), "x")
     assert x["scale"]["domain"] == [0, 1]
@@ -92,6 +98,29 @@ def test_each_condition_has_a_line_points_and_intervals() -> None:
 def test_without_intervals_there_is_no_layer_for_them() -> None:
     spec = region_chart.regions([RegionMean("match", 1, "noun", 2.0, None, None, 1)]).to_dict()
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["line", "point"]
+
+
+def test_surprisal_is_never_drawn_below_0() -> None:
+    means = [RegionMean("match", 1, "noun", 2.0, -3.0, 7.0, 5), RegionMean("other", 1, "noun", -0.001, None, None, 1)]
+    spec = region_chart.regions(means).to_dict()
+    assert channel(spec, "y")[0]["scale"]["domain"] == [0, 8]
+    assert [(row["mean"], row["low"]) for row in data(spec)] == [(2.0, 0.0), (0.0, None)]
+
+
+def test_a_page_makes_the_legend_and_a_file_has_one() -> None:
+    chart = region_chart.regions(TWO_REGIONS)
+    page, file = vega.page_spec(chart), vega.spec(chart)
+    assert {one["legend"] for one in channel(page, "color")} == {None}
+    assert all(one["legend"] for one in channel(file, "color"))
+    keys = page["usermeta"]["legend"]["keys"]
+    assert [(key["name"], key["colour"], key["end"]) for key in keys] == [("match", 1, 3.0), ("mismatch", 2, 9.0)]
+
+
+def test_of_two_models_the_second_is_dashed_and_hollow() -> None:
+    means = [RegionMean("match", 1, "noun", float(bits), None, None, 1, model) for bits, model in ((2, "a"), (3, "b"))]
+    spec = region_chart.regions(means).to_dict()
+    assert channel(spec, "strokeDash")[0]["scale"] == {"domain": ["a", "b"], "range": [[1, 0], [5, 4]]}
+    assert [layer["mark"].get("filled") for layer in spec["layer"]] == [None, None, False]
 
 
 def test_tens_are_written_out() -> None:

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from wug.rows import Placed
 from wug.runs.stored_rows import StoredRows
+from wug.show.numbers import plain
 from wug.show.view import Figure, Item, Later
 from wug.types import Value
 from wug.web.choosing import VALUES, Choice, choice, groups
@@ -130,7 +131,9 @@ def _elsewhere(site: Site, look: Look, row: Placed) -> Iterator[Elsewhere]:
         found = next((one for one in judgements if one.outcome.check == row.outcome.check), None)
         if found is not None and other.model != look.result.model:
             address = f"/result/{other.id}/item/{found.place}"
-            note = look.items.show(found, judgements).note
+            item = look.items.show(found, judgements)
+            failed = f"fails {', '.join(map(plain, item.failed))}" if item.failed else ""
+            note = " · ".join(filter(None, (item.note, failed)))
             yield Elsewhere(names[other.model], other.model, address, found.outcome.value, note)
 
 
