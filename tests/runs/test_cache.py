@@ -162,13 +162,13 @@ def test_answers_of_many_blocks_come_in_the_order_of_the_questions(
     assert through.asked == 31
 
 
-def test_progress_is_told_of_questions_that_are_new(cache: Cache) -> None:
+def test_progress_is_told_of_all_different_questions_so_far(cache: Cache) -> None:
     told: list[tuple[int, int]] = []
     ask(CountingScorer(), cache, *"ab")
     through = RememberedScorer(CountingScorer(), cache, lambda done, total: told.append((done, total)))
     for texts in ("abc", "ab"):
         through.score([Request(text) for text in texts])
-    assert told == [(2, 3), (3, 3), (0, 0)]
+    assert told == [(2, 3), (3, 3), (3, 3)]
 
 
 def test_what_another_process_kept_meanwhile_is_not_asked(cache: Cache) -> None:

@@ -14,6 +14,7 @@ from wug import stats
 from wug.errors import ModelError, WugError
 from wug.runs.cache import Cache
 from wug.runs.opening import Opened
+from wug.runs.progress import Report
 from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
 from wug.runs.store import Store, run_key
@@ -114,7 +115,7 @@ def ask_through(model: Any, cache: Cache | None = None, progress: Progress | Non
 
 
 def evaluate(suites: Sequence[Suite], asker: Asker, method: stats.Method = "wilson") -> Iterator[Result]:
-    """A result for each suite; the questions of all of them are asked together first."""
+    """A result for each suite; the questions of many of them are asked together first."""
     for task in _asked(_tasks(suites, asker), asker):
         yield _judge(task, asker, method)
 
@@ -128,28 +129,33 @@ def record(
     cache: Cache | None = None,
     interval: stats.Method = "wilson",
     tell: Progress | None = None,
+    origin: str | None = None,
 ) -> Recorded:
     """Ask `model` what `suites` want to know; each result is in the store before the next one is made.
 
     Its outcomes then stay there, and are read when someone looks; without a store they are in memory.
 
-    A run that breaks off stays in the store as far as it came, and the same run takes it up again.
+    A run that breaks off stays in the store as far as it came, and the same run takes it up again. `origin` says who
+    asked, where that was no command.
     """
     whole = model if isinstance(model, Opened) else Opened(model)
-    asker = ask_through(whole, cache, tell)
+    report = Report(tell)
+    asker = ask_through(whole, cache, report.answered)
     tasks = _tasks(suites, asker)
     asker.model.prepare(_questions(tasks))  # a model that cannot be loaded leaves no run behind
     results: list[Result] = []
     try:
         if store is None:
-            results += (_judge(task, asker, interval) for task in _asked(tasks, asker))
+            results += (_judge(task, asker, interval) for task in _asked(tasks, asker, counted=True))
             return Recorded(None, tuple(results))
         key = run_key([task.signature for task in tasks], {"interval": interval, "given": dict(whole.given)})
         named = {} if whole.spec is None else {"specification": str(whole.spec), "revision": whole.spec.revision}
-        with store.writing(key, whole.id, command, **named) as (number, add):
-            for task in _asked(tasks, asker):
+        with store.writing(key, whole.id, command, origin=origin, **named) as (number, add):
+            report.begin(store, number, len(tasks), asker.model.done, asker.model.questions)
+            for task in _asked(tasks, asker, counted=True):
                 with closing(Waiting()) as waiting:
                     results.append(add(_judge(task, asker, interval, waiting.add), waiting))
+                report.judged()
         return Recorded(number, tuple(results))
     finally:
         if cache is not None and cache.damaged:
@@ -175,11 +181,26 @@ def _questions(tasks: Sequence[Task]) -> Sequence[Any]:
     return tasks[0].questions if len(tasks) == 1 else list(chain.from_iterable(task.questions for task in tasks))
 
 
-def _asked(tasks: Sequence[Task], asker: Asker) -> Iterator[Task]:
-    """The tasks, once what they ask up front is answered."""
-    if not asker.model.ordered:
-        asker.model.obtain(_questions(tasks))
-    yield from tasks
+def _asked(tasks: Sequence[Task], asker: Asker, *, counted: bool = False) -> Iterator[Task]:
+    """The tasks, each once what it asks up front is answered; those that are worth it are asked together."""
+    if asker.model.ordered:
+        yield from tasks
+        return
+    for some in _groups(tasks, asker.model.group):
+        asker.model.obtain(_questions(some), counted=counted)
+        yield from some
+
+
+def _groups(tasks: Sequence[Task], size: int) -> Iterator[list[Task]]:
+    """Neighbours with so many questions together, or the last ones: results come while a long run goes on."""
+    group: list[Task] = []
+    for task in tasks:
+        group.append(task)
+        if sum(len(one.questions) for one in group) >= size:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def _judge(task: Task, asker: Asker, method: stats.Method, keep: Callable[[Outcome], None] | None = None) -> Result:

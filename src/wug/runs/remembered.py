@@ -28,6 +28,8 @@ SCORING = 2
 """The version of the code that makes answers: raise it whenever an answer of any backend could change."""
 CHUNK = 16_384
 """Questions that a suite asks at a time."""
+CHUNKS = 8
+"""Chunks of the model's, each a few seconds' work, that are asked before suites are judged."""
 BLOCK = 1024
 """Answers that are kept together."""
 HELD = 16 * 1024**2
@@ -65,6 +67,10 @@ class Remembered(ABC, Generic[Question, Replies]):
         self._held: _Held[Replies] = _Held()
         self.asked = 0
         """Questions put to the model, rather than found in the cache."""
+        self.questions = 0
+        """Different questions that are known to be asked."""
+        self.done = 0
+        """Those of them that are answered."""
 
     @property
     def chunk(self) -> int:
@@ -76,25 +82,46 @@ class Remembered(ABC, Generic[Question, Replies]):
         """Whether the model could not be loaded when it was needed."""
         return isinstance(self._model, Deferred) and self._model.failed
 
+    @property
+    def group(self) -> int:
+        """How many questions are worth asking together: half a minute's work, as the model guesses it."""
+        if isinstance(self._model, Deferred) and not self._model.is_loaded:
+            return CHUNK  # the cache has the answers
+        return CHUNKS * self._model.chunk
+
     def prepare(self, questions: Sequence[Question]) -> None:
-        """Load a model that is not loaded yet, if it has to answer any of these questions."""
-        if isinstance(self._model, Deferred) and self._unanswered(questions, self._keys(questions)).missing:
+        """Count questions that will be asked, and load a model that is not loaded yet if it has to answer any."""
+        if self.ordered:
+            self.questions += len(questions)
+            return
+        missing, total = self._unanswered(questions, self._keys(questions))
+        self.questions, self.done = self.questions + total, self.done + total - len(missing)
+        if missing and isinstance(self._model, Deferred):
             self._model.loaded()
 
-    def obtain(self, questions: Sequence[Question]) -> Keys:
-        """Have a reply to each question, from the cache or from the model; the keys of the questions come back."""
+    def obtain(self, questions: Sequence[Question], *, counted: bool = False) -> Keys:
+        """Have a reply to each question, from the cache or from the model; the keys of the questions come back.
+
+        Progress is told of all questions so far, and of those that were counted before.
+        """
         keys = self._keys(questions)
         missing, total = self._unanswered(questions, keys)
-        done = total - len(missing)
-        self._progress(done, total)
+        if not counted:
+            self.questions, self.done = self.questions + total, self.done + total - len(missing)
+        self._progress(self.done, self.questions)
         size = self._model.chunk if missing else 1
         for first in range(0, len(missing), size):
             some = missing[first : first + size]
             self._keep(keys[some], self._replied([questions[place] for place in some]))
             self.asked += len(some)
-            done += len(some)
-            self._progress(done, total)
+            self._count(len(some))
         return keys
+
+    def _count(self, answered: int) -> None:
+        """So many more are answered; where the cache lost some, they are asked beyond what was counted."""
+        self.done += answered
+        self.questions = max(self.questions, self.done)
+        self._progress(self.done, self.questions)
 
     def replies(self, questions: Sequence[Question]) -> Replies:
         """One reply for each question, in order."""
@@ -189,8 +216,12 @@ class RememberedScorer(Remembered[Request, Scores]):
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
+        if not self.ordered:
+            return self.replies(requests)
         # Where an answer depends on those before it, none can be kept for another occasion.
-        return self._score(requests) if self.ordered else self.replies(requests)
+        answers = self._score(requests)
+        self._count(len(requests))
+        return answers
 
     def _key(self, question: Request) -> bytes:
         span = "" if question.span is None else f"{question.span[0]}:{question.span[1]}"

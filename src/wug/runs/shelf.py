@@ -14,21 +14,27 @@ import sqlite3
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from wug.errors import StoreError
 from wug.rows import Placed, Rows
+from wug.runs.progress import Progress, progress_of
 from wug.runs.schema import SPOKEN, VERSION, require_columns
-from wug.runs.seals import damaged, damaged_run, require_sound, run_seal, sound_outcomes, summary_seal
+from wug.runs.seals import damaged, damaged_run, require_sound, run_seal, seal, sound_outcomes, summary_seal
 from wug.runs.sqlite import FAULTS, Connection, why
 from wug.runs.stored_rows import StoredOutcomes, StoredRows, mentions_text, read_row
 from wug.types import Check, Estimate, Outcome, Result, Signature, Status
 
 CHECKED = 200_000
 """Outcomes of a result that are all checked before any is shown, a second's work; of more, those that are shown."""
-RUNS = "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites FROM runs"
+RUNS = (
+    "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites, progress.done, progress.questions,"
+    " progress.suites AS wanted, progress.began, progress.cached, progress.told"
+    " FROM runs LEFT JOIN progress ON progress.run = runs.id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,13 @@ class Run:
     """Why it failed, as the run itself said it."""
     sweep: int | None = None
     """The sweep that it is part of."""
+    progress: Progress | None = None
+    """How far it came, as it said itself last; None where it never did."""
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether it is a scoring from the suite editor."""
+        return self.origin == "editor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,22 +136,26 @@ class Shelf:
         """A word that changes with anything that a page shows of the runs, and whether a run goes on."""
         row = self.one(
             "SELECT (SELECT count(*) FROM runs) AS runs, (SELECT max(id) FROM results) AS newest,"
-            " (SELECT max(finished) FROM runs) AS finished"
+            " (SELECT max(finished) FROM runs) AS finished, (SELECT total(told) FROM progress) AS told"
         )
-        running = self.each("SELECT host, pid FROM runs WHERE status = 'running'")
+        running = self.each("SELECT host, pid FROM runs WHERE status = 'running' AND removed IS NULL")
         going = sum(_goes_on(run) for run in running)
-        parts = [*(str(row[name] or 0) for name in ("runs", "newest", "finished")), str(going)]
-        return "-".join(parts).replace(":", "").replace("+", ""), going > 0
+        said = self.each("SELECT id, name, note, removed FROM runs WHERE coalesce(name, note, removed) IS NOT NULL")
+        parts = [*(str(row[name] or 0) for name in ("runs", "newest", "finished", "told")), str(going)]
+        return "-".join([*parts, seal(*map(tuple, said)).hex()]).replace(":", "").replace("+", ""), going > 0
 
-    def runs(self) -> list[Run]:
-        """All runs, the latest first."""
-        return [_run_of(row) for row in self.each(f"{RUNS} ORDER BY id DESC")]
+    def runs(self, *, removed: bool = False) -> list[Run]:
+        """All runs that were not removed, or all that were; the latest first."""
+        which = "NOT NULL" if removed else "NULL"
+        return [_run_of(row) for row in self.each(f"{RUNS} WHERE removed IS {which} ORDER BY id DESC")]
 
-    def run(self, number: int) -> Run:
-        """One run, or an error that says which there are."""
+    def run(self, number: int, *, removed: bool = False) -> Run:
+        """One run, or an error that says which there are; one that was removed only where that may be."""
         row = self.one(f"{RUNS} WHERE id = ?", number)
+        if row is not None and row["removed"] is not None and not removed:
+            raise StoreError(f"run {number} was removed; wug runs undo {number} brings it back")
         if row is None:
-            newest = self.one("SELECT max(id) AS id FROM runs")["id"]
+            newest = self.one("SELECT max(id) AS id FROM runs WHERE removed IS NULL")["id"]
             known = "there is none yet: wug run SUITE --model MODEL" if newest is None else f"the latest is {newest}"
             raise StoreError(f"no run {number} in {self.path}; {known}")
         if row["seal"] != run_seal(row):
@@ -147,10 +164,10 @@ class Shelf:
 
     def overview(self, runs: Sequence[int] | None = None) -> list[Summary]:
         """The results of these runs, or of all, each with its estimates over all items."""
-        where = "" if runs is None else f"WHERE results.run IN ({','.join('?' * len(runs))})"
+        where = "" if runs is None else f"AND results.run IN ({','.join('?' * len(runs))})"
         rows = self.each(
             "SELECT results.id, results.run, runs.model, suite, kind, results.status, n, summary, summary_seal"
-            f" FROM results JOIN runs ON runs.id = results.run {where} ORDER BY results.id",
+            f" FROM results JOIN runs ON runs.id = results.run WHERE removed IS NULL {where} ORDER BY results.id",
             *(runs or ()),
         )
         return [_summary_of(row) for row in rows]
@@ -211,7 +228,8 @@ class Shelf:
         row = self._row(result)
         signature = _signature_of(row)
         rows = self.each(
-            "SELECT * FROM results WHERE suite = ? AND kind = ? AND status = 'complete' ORDER BY id",
+            "SELECT results.* FROM results JOIN runs ON runs.id = run WHERE suite = ? AND kind = ?"
+            " AND results.status = 'complete' AND removed IS NULL ORDER BY results.id",
             *(row["suite"], row["kind"]),
         )
         found: dict[str, int] = {}
@@ -229,6 +247,20 @@ class Shelf:
             return {"signature": _signature_of(row), "warnings": [str(text) for text in json.loads(row["warnings"])]}
         except (StoreError, ValueError, TypeError, RecursionError) as error:
             return {"signature": str(row["signature"]), "warnings": [str(error)]}
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What this thread reads meanwhile is the store as it is at one moment."""
+        connection = self._connection()
+        try:
+            connection.execute("BEGIN")
+        except FAULTS as error:
+            raise StoreError(f"the run store {self.path} cannot be read: {why(error)}") from None
+        try:
+            yield
+        finally:
+            with suppress(*FAULTS):
+                connection.rollback()
 
     def identity(self) -> tuple[int, int]:
         """What tells the file from another that is put in its place; StoreError where there is none."""
@@ -385,6 +417,7 @@ def _run_of(row: Any) -> Run:
         specification=row["specification"],
         revision=row["revision"],
         sweep=row["sweep"],
+        progress=progress_of(row),
         **{name: None if row[name] is None else str(row[name]) for name in SPOKEN},
         **texts,
     )
@@ -412,7 +445,16 @@ def alive(host: str | None, pid: int | None) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process was killed and only its entry is left, as where nobody waits for it; Linux alone tells."""
+    try:
+        # The name of the program stands in brackets, and may hold anything.
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
+    except (OSError, IndexError):
+        return False
 
 
 @dataclass(frozen=True, slots=True)

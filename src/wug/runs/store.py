@@ -127,11 +127,13 @@ class Store:
         }
         with self._transaction():
             for run, host, pid in self._db.execute(
-                "SELECT id, host, pid FROM runs WHERE key = ? AND status IN ('running', 'interrupted') ORDER BY id",
+                "SELECT id, host, pid FROM runs WHERE key = ? AND status IN ('running', 'interrupted')"
+                " AND removed IS NULL ORDER BY id",
                 (key,),
             ).fetchall():
                 if not alive(host, pid):
                     self._db.execute("DELETE FROM results WHERE run = ?", (run,))
+                    self._db.execute("DELETE FROM progress WHERE run = ?", (run,))
                     changes = ", ".join(f"{name} = ?" for name in row)
                     self._db.execute(f"UPDATE runs SET {changes} WHERE id = ?", (*row.values(), run))
                     return self._seal_run(run)
@@ -185,8 +187,20 @@ class Store:
             )
             self._seal_run(run)
 
+    def change(self, sql: str, *values: Any) -> int:
+        """How many rows a statement changed; it is a transaction of its own."""
+        with self._transaction():
+            return self._db.execute(sql, values).rowcount
+
+    def shrink(self) -> None:
+        """Give the room of what was deleted back to the disk."""
+        try:
+            self._db.execute("VACUUM")
+        except FAULTS as error:
+            raise StoreError(f"the run store {self.path} cannot be written: {why(error)}") from None
+
     def runs(self) -> list[Run]:
-        """All runs, the latest first."""
+        """All runs but removed ones, the latest first."""
         return self.shelf.runs()
 
     def run(self, number: int) -> Run:

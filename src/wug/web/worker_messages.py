@@ -75,7 +75,7 @@ def _run_suites(
 ) -> int:
     """The number of the run, or an error where a suite of it failed."""
     with closing(Store(path)) as store, _opened(answers) as cache:
-        found = record(suites, model, command=command, store=store, cache=cache, tell=tell)
+        found = record(suites, model, command=command, store=store, cache=cache, tell=tell, origin="editor")
     failed = [result for result in found.results if result.status == "failed"]
     if failed:
         raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))

@@ -1,0 +1,98 @@
+"""What people do with runs that are kept: find them by a word, name them, note something, remove them, take it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from wug.errors import InputError, StoreError
+from wug.runs.shelf import Run, Shelf
+from wug.runs.store import Store
+from wug.runs.waiting import storable
+
+LONGEST = 200
+"""Characters of a name."""
+LAST = "last"
+"""The word for the latest run."""
+
+
+def find(shelf: Shelf, word: str, *, removed: bool = False) -> Run:
+    """The run that a word means: its number, its name, how its name begins where no other does, or `last`.
+
+    Of runs that were removed where `removed` says so.
+    """
+    runs = shelf.runs(removed=removed)
+    wanted = word.strip()
+    if wanted == LAST and runs:
+        return runs[0]
+    if wanted.isdecimal() and len(wanted) < 16:
+        return next((run for run in runs if run.id == int(wanted)), None) or shelf.run(int(wanted), removed=removed)
+    named = [run for run in runs if run.name]
+    fitting = [run for run in named if run.name == wanted]
+    fitting = fitting or [run for run in named if wanted and (run.name or "").lower().startswith(wanted.lower())]
+    if len(fitting) == 1:
+        return fitting[0]
+    kind = "removed run" if removed else "run"
+    if fitting:
+        several = ", ".join(f"{run.id} ({run.name})" for run in fitting[:8])
+        raise InputError(f"{word!r} may be several {kind}s: {several}. Give a number, or more of the name")
+    known = "; there is none yet" if not runs else f": give a number ({runs[-1].id} to {runs[0].id}), a name, or last"
+    raise InputError(f"no {kind} is called {word!r}{known}")
+
+
+def rename(store: Store, run: Run, name: str) -> str | None:
+    """What a run is called from now on; an empty name takes the one it has."""
+    given = " ".join(storable(name).split())
+    if len(given) > LONGEST:
+        raise InputError(f"a name has {LONGEST} characters at most, and this one {len(given):,}")
+    if given == LAST or given.isdecimal():
+        raise InputError(f"{given!r} cannot be a name: numbers and 'last' mean runs already")
+    other = next((one for one in store.runs() if given and one.name == given and one.id != run.id), None)
+    if other is not None:
+        raise InputError(f"run {other.id} is called {given!r} already. Give another name")
+    store.change("UPDATE runs SET name = ? WHERE id = ?", given or None, run.id)
+    return given or None
+
+
+def annotate(store: Store, run: Run, note: str) -> str | None:
+    """What is noted about a run from now on; an empty note takes away the one it has."""
+    given = storable(note).replace("\r\n", "\n").strip()
+    store.change("UPDATE runs SET note = ? WHERE id = ?", given or None, run.id)
+    return given or None
+
+
+def remove(store: Store, runs: Sequence[Run], *, force: bool = False) -> None:
+    """Remove runs, which stay in the store so that this can be taken back; none of them where one still goes on."""
+    going = [run for run in runs if run.status == "running"]
+    if going and not force:
+        raise StoreError(
+            f"run {going[0].id} goes on: stop it first (Ctrl-C where it was started). Where its machine is gone: "
+            f"wug runs rm --force {going[0].id}"
+        )
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    marks = ", ".join("?" * len(runs))
+    store.change(f"UPDATE runs SET removed = ? WHERE removed IS NULL AND id IN ({marks})", now, *(r.id for r in runs))
+
+
+def restore(store: Store, runs: Sequence[Run]) -> None:
+    """Take back that runs were removed."""
+    store.change(f"UPDATE runs SET removed = NULL WHERE id IN ({', '.join('?' * len(runs))})", *(r.id for r in runs))
+
+
+def last_removed(shelf: Shelf) -> list[Run]:
+    """The runs that were removed last, all in one go."""
+    removed = shelf.runs(removed=True)
+    latest = max((run.removed or "" for run in removed), default="")
+    return [run for run in removed if run.removed == latest]
+
+
+def purge(store: Store) -> int:
+    """How many runs that were removed are deleted for good, with their results; one that goes on stays."""
+    gone = [run.id for run in store.shelf.runs(removed=True) if run.status != "running"]
+    for run in gone:
+        store.change("DELETE FROM runs WHERE id = ?", run)
+    if gone:
+        with suppress(StoreError):  # another process reads or writes: the room is used for the next runs
+            store.shrink()
+    return len(gone)

@@ -1,0 +1,122 @@
+"""Runs that are named, noted, removed, brought back and deleted for good."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import made_runs
+from wug.errors import InputError, StoreError
+from wug.runs import tidying
+from wug.runs.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Three runs, each with one result of two outcomes; the second is called `first try`, the third `final`."""
+    path = tmp_path / "wug.db"
+    for model in ("causal/a@1", "causal/b@1", "causal/c@1"):
+        made_runs.keep(path, made_runs.result("s", model, made_runs.outcomes({"accuracy": [True, False]})))
+    made = Store(path)
+    tidying.rename(made, made.run(2), "first try")
+    tidying.rename(made, made.run(3), "final")
+    return made
+
+
+def count(store: Store, table: str) -> int:
+    with sqlite3.connect(store.path) as db:
+        return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    ("word", "number"), [("1", 1), ("first try", 2), ("FIR", 2), ("fin", 3), ("last", 3), (" 2 ", 2)]
+)
+def test_a_run_is_found_by_number_name_beginning_and_last(store: Store, word: str, number: int) -> None:
+    assert tidying.find(store.shelf, word).id == number
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("fi", "may be several runs: 3 .final., 2 .first try."),
+        ("nothing", "no run is called 'nothing': give a number .1 to 3."),
+        ("", "no run is called ''"),
+        ("4", "no run 4"),
+    ],
+)
+def test_a_word_that_is_no_run_is_told_with_what_there_is(store: Store, word: str, said: str) -> None:
+    with pytest.raises((InputError, StoreError), match=said):
+        tidying.find(store.shelf, word)
+
+
+@pytest.mark.parametrize(("name", "said"), [("12", "cannot be a name"), ("last", "cannot be a name"), ("final", "run 3 is called"), ("x" * 201, "200 characters")])  # fmt: skip
+def test_a_name_that_would_mislead_is_refused(store: Store, name: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        tidying.rename(store, store.run(1), name)
+    assert store.run(1).name is None
+
+
+def test_an_empty_name_and_an_empty_note_take_away_what_was_there(store: Store) -> None:
+    tidying.annotate(store, store.run(2), " with commas \r\n and lines ")
+    assert (store.run(2).name, store.run(2).note) == ("first try", "with commas \n and lines")
+    tidying.rename(store, store.run(2), " ")
+    tidying.annotate(store, store.run(2), "")
+    assert (store.run(2).name, store.run(2).note) == (None, None)
+
+
+def test_a_removed_run_vanishes_everywhere_until_that_is_undone(store: Store) -> None:
+    before = store.shelf.state()
+    tidying.remove(store, [store.run(2)])
+    assert [run.id for run in store.runs()] == [3, 1]
+    assert [one.run for one in store.shelf.overview()] == [1, 3]
+    assert store.shelf.state() != before
+    for look in (lambda: store.run(2), lambda: store.results(2), lambda: store.shelf.result(2)):
+        with pytest.raises(StoreError, match="wug runs undo 2 brings it back"):
+            look()
+    tidying.restore(store, [tidying.find(store.shelf, "first", removed=True)])
+    assert [run.id for run in store.runs()] == [3, 2, 1]
+    assert len(store.results(2)[0].outcomes) == 2
+
+
+def test_what_was_removed_in_one_go_is_undone_in_one_go(store: Store) -> None:
+    tidying.remove(store, [store.run(1)])
+    tidying.remove(store, [store.run(2), store.run(3)])
+    assert [run.id for run in tidying.last_removed(store.shelf)] == [3, 2]
+
+
+def test_purging_deletes_removed_runs_with_all_that_is_theirs_and_nothing_else(store: Store) -> None:
+    tidying.remove(store, [store.run(1), store.run(3)])
+    assert tidying.purge(store) == 2
+    assert (count(store, "runs"), count(store, "results"), count(store, "outcomes")) == (1, 1, 2)
+    assert tidying.purge(store) == 0
+    assert store.results(2)[0].model == "causal/b@1"
+
+
+def test_a_run_that_goes_on_is_removed_by_force_alone_and_not_purged(store: Store) -> None:
+    number = store.begin("going", "causal/d@1", "wug run")
+    with pytest.raises(StoreError, match="goes on: stop it first"):
+        tidying.remove(store, [store.run(1), store.run(number)])
+    assert len(store.runs()) == 4
+    tidying.remove(store, [store.run(number)], force=True)
+    assert tidying.purge(store) == 0
+
+
+def test_a_removed_run_is_not_taken_up_again(store: Store) -> None:
+    number = store.begin("again", "causal/d@1", "wug run")
+    store.finish(number, "interrupted")
+    assert store.begin("again", "causal/d@1", "wug run") == number
+    store.finish(number, "interrupted")
+    tidying.remove(store, [store.run(number)])
+    assert store.begin("again", "causal/d@1", "wug run") == number + 1
+
+
+def test_names_notes_and_removal_leave_the_seal_of_a_run_as_it_is(store: Store) -> None:
+    with sqlite3.connect(store.path) as db:
+        (before,) = db.execute("SELECT seal FROM runs WHERE id = 1").fetchone()
+    tidying.rename(store, store.run(1), "a name")
+    tidying.annotate(store, store.run(1), "a note")
+    with sqlite3.connect(store.path) as db:
+        assert db.execute("SELECT seal FROM runs WHERE id = 1").fetchone() == (before,)
+    assert store.run(1).name == "a name"
