@@ -69,16 +69,18 @@ def test_an_exact_name_comes_before_longer_ones(shelf: Shelf) -> None:
     assert find(shelf, "base").id == 4
 
 
-def test_a_removed_run_is_found_by_its_number_alone(shelf: Shelf) -> None:
+def test_a_removed_run_is_found_only_where_removed_ones_are_asked_for(shelf: Shelf) -> None:
     store = Store(shelf.path)
     with store._transaction():
         store._db.execute("UPDATE runs SET removed = '2026-01-01' WHERE id = 4")
         store._seal_run(4)
     store.close()
     assert find(shelf, "last").id == 3
-    assert find(shelf, "4").id == 4
+    with pytest.raises(StoreError, match="run 4 was removed; wug runs undo 4 brings it back"):
+        find(shelf, "4")
     with pytest.raises(StoreError, match="no run 'masked'"):
         find(shelf, "masked")
+    assert [find(shelf, word, removed=True).id for word in ("4", "masked", "last")] == [4, 4, 4]
 
 
 def test_an_empty_store_says_how_to_begin(tmp_path: Path) -> None:

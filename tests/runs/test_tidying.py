@@ -9,7 +9,7 @@ import pytest
 
 import made_runs
 from wug.errors import InputError, StoreError
-from wug.runs import tidying
+from wug.runs import naming, tidying
 from wug.runs.store import Store
 
 
@@ -31,27 +31,14 @@ def count(store: Store, table: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("word", "number"), [("1", 1), ("first try", 2), ("FIR", 2), ("fin", 3), ("last", 3), (" 2 ", 2)]
-)
-def test_a_run_is_found_by_number_name_beginning_and_last(store: Store, word: str, number: int) -> None:
-    assert tidying.find(store.shelf, word).id == number
-
-
-@pytest.mark.parametrize(
-    ("word", "said"),
+    ("name", "said"),
     [
-        ("fi", "may be several runs: 3 .final., 2 .first try."),
-        ("nothing", "no run is called 'nothing': give a number .1 to 3."),
-        ("", "no run is called ''"),
-        ("4", "no run 4"),
+        ("12", "cannot be a name"),
+        ("last", "cannot be a name"),
+        ("final", "run 3 is called"),
+        ("x" * 201, "200 characters"),
     ],
 )
-def test_a_word_that_is_no_run_is_told_with_what_there_is(store: Store, word: str, said: str) -> None:
-    with pytest.raises((InputError, StoreError), match=said):
-        tidying.find(store.shelf, word)
-
-
-@pytest.mark.parametrize(("name", "said"), [("12", "cannot be a name"), ("last", "cannot be a name"), ("final", "run 3 is called"), ("x" * 201, "200 characters")])  # fmt: skip
 def test_a_name_that_would_mislead_is_refused(store: Store, name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         tidying.rename(store, store.run(1), name)
@@ -75,7 +62,7 @@ def test_a_removed_run_vanishes_everywhere_until_that_is_undone(store: Store) ->
     for look in (lambda: store.run(2), lambda: store.results(2), lambda: store.shelf.result(2)):
         with pytest.raises(StoreError, match="wug runs undo 2 brings it back"):
             look()
-    tidying.restore(store, [tidying.find(store.shelf, "first", removed=True)])
+    tidying.restore(store, [naming.find(store.shelf, "first", removed=True)])
     assert [run.id for run in store.runs()] == [3, 2, 1]
     assert len(store.results(2)[0].outcomes) == 2
 

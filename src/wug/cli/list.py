@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,13 @@ from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.options import Declared
+    from wug.runs.shelf import Run
 
 Rows = list[dict[str, Any]]
 WIDE = 120
 """Columns of a line where there is no terminal."""
+NEWS = 60
+"""Columns for what there is to say of a run."""
 LATEST = 5
 """Runs that a look at everything has."""
 
@@ -62,7 +66,7 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: 
     if what in (None, "models"):
         _print_models(made["models"](), everything=everything, gap=what is None)
     if what in (None, "runs"):
-        _print_runs(made["runs"](), gap=what is None, most=None if what else LATEST)
+        print_runs(made["runs"](), gap=what is None, most=None if what else LATEST)
 
 
 def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
@@ -103,24 +107,24 @@ def _print_models(rows: Rows, *, everything: bool, gap: bool) -> None:
     printing.echo("such as --model causal:gpt2; options: wug list models --all")
 
 
-def _print_runs(rows: Rows, *, gap: bool, most: int | None) -> None:
+def print_runs(rows: Rows, *, gap: bool, most: int | None) -> None:
     """The runs, a line each."""
     if gap:
         printing.echo()
     if not rows:
         common.say("no runs yet: wug run SUITE --model MODEL")
         return
-    named = any(row["name"] for row in rows)
-    shown = [
-        name for name in ("run", "name", "started", "status", "model", "suites", "command") if named or name != "name"
-    ]
+    columns = ("run", "name", "started", "status", "about", "model", "suites", "command")
+    shown = [name for name in columns if name not in ("name", "about") or any(row[name] for row in rows)]
     _print_lines([{name: _short(name, row[name]) for name in shown} for row in rows[:most]], head=True)
     if most is not None and len(rows) > most:
         printing.echo(f"{len(rows) - most} more: {common.again('list', 'runs')}")
 
 
 def _short(name: str, value: object) -> object:
-    """A cell of a line: a time to the minute."""
+    """A cell of a line: a time to the minute, what a run has to say cut short."""
+    if name == "about":
+        return str(value) if len(str(value)) <= NEWS else f"{str(value)[: NEWS - 1]}…"
     return str(value)[:16].replace("T", " ") if name == "started" else "" if value is None else value
 
 
@@ -232,24 +236,46 @@ def _described(options: Declared) -> dict[str, str]:
     return {option.name: option.described for option in declared(options)}
 
 
-def _runs(db: Path | None, *, everything: bool) -> Rows:
-    """The runs, the latest first; those that were removed only with everything."""
-    runs = common.open_store(db).runs()
+def run_rows(runs: Iterable[Run]) -> Rows:
+    """What there is to know of each run."""
     return [
         {
             "run": r.id,
             "name": r.name,
             "status": r.status,
+            "about": news(r),
             "model": r.model,
             "specification": r.specification,
             "revision": r.revision,
             "suites": r.suites,
             "started": r.started,
+            "finished": r.finished,
+            "note": r.note,
+            "message": r.message,
+            "progress": None if r.progress is None else asdict(r.progress),
+            "origin": r.origin,
+            "sweep": r.sweep,
+            "removed": r.removed,
             "command": r.command,
         }
         for r in runs
-        if everything or r.removed is None
     ]
+
+
+def _runs(db: Path | None, *, everything: bool) -> Rows:
+    """The runs, the latest first; those that were removed only with everything."""
+    shelf = common.open_store(db).shelf
+    runs = [*shelf.runs(), *(shelf.runs(removed=True) if everything else ())]
+    return run_rows(sorted(runs, key=lambda run: -run.id))
+
+
+def news(run: Run) -> str:
+    """What a list says of a run beside its facts: how far it is, why it failed, what was noted."""
+    from wug.runs.progress import in_words
+
+    if run.status in ("running", "interrupted") and run.progress is not None:
+        return in_words(run.progress)
+    return " ".join((run.message or run.note or "").split())
 
 
 def _cell(value: object) -> str:

@@ -25,6 +25,7 @@ def command(run: str, failing: bool, summary: bool, by: tuple[str, ...], db: Pat
     wug show 7 --failing
     wug show base --format latex
     """
+    from wug.cli.runs import about
     from wug.runs.naming import find
     from wug.show import failing as failures
 
@@ -34,8 +35,8 @@ def command(run: str, failing: bool, summary: bool, by: tuple[str, ...], db: Pat
     store = common.open_store(db)
     record = find(store.shelf, run)
     results = store.results(record.id)
-    named = f" · {record.name}" if record.name else ""
-    common.say(f"run {record.id}{named} · {record.status} · {record.started} · {record.command}")
+    for line in about(record):
+        common.say(line)
     if not failing:
         common.deliver(results, form, summary=summary, by=by)
     elif form == "table":

@@ -14,22 +14,24 @@ LISTED = 5
 """Runs that a word could stand for, listed at most."""
 
 
-def find(shelf: Shelf, word: str) -> Run:
+def find(shelf: Shelf, word: str, *, removed: bool = False) -> Run:
     """The run of a number, the latest for `last`, or the only one whose name, or else whose model, begins so.
 
-    Removed runs are found by their numbers alone.
+    Of runs that were removed where `removed` says so.
     """
     word = word.strip()
     if word.isascii() and word.isdigit() and len(word) < 19:
-        return shelf.run(int(word))
-    runs = [run for run in shelf.runs() if run.removed is None]
+        return shelf.run(int(word), removed=removed)
+    runs = shelf.runs(removed=removed)
+    if not runs and removed:
+        raise StoreError(f"no run {shortened(word)!r} was removed")
     if not runs:
         raise StoreError(f"no run {shortened(word)!r} in {shelf.path}; there is none yet: wug run SUITE --model MODEL")
     if word == LAST:
-        return shelf.run(runs[0].id)
+        return shelf.run(runs[0].id, removed=removed)
     found = _beginning(runs, word)
     if len(found) == 1:
-        return shelf.run(found[0].id)
+        return shelf.run(found[0].id, removed=removed)
     if found:
         raise StoreError(f"{shortened(word)!r} could be {_listed(found)}. Write more of the name, or the number")
     near = nearest(word, [name for run in runs for name in _names(run)])

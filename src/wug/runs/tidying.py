@@ -1,4 +1,4 @@
-"""What people do with runs that are kept: find them by a word, name them, note something, remove them, take it back."""
+"""What people do with runs that are kept: name them, note something, remove them, take that back."""
 
 from __future__ import annotations
 
@@ -7,38 +7,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from wug.errors import InputError, StoreError
+from wug.runs.naming import LAST
 from wug.runs.shelf import Run, Shelf
 from wug.runs.store import Store
 from wug.runs.waiting import storable
 
 LONGEST = 200
 """Characters of a name."""
-LAST = "last"
-"""The word for the latest run."""
-
-
-def find(shelf: Shelf, word: str, *, removed: bool = False) -> Run:
-    """The run that a word means: its number, its name, how its name begins where no other does, or `last`.
-
-    Of runs that were removed where `removed` says so.
-    """
-    runs = shelf.runs(removed=removed)
-    wanted = word.strip()
-    if wanted == LAST and runs:
-        return runs[0]
-    if wanted.isdecimal() and len(wanted) < 16:
-        return next((run for run in runs if run.id == int(wanted)), None) or shelf.run(int(wanted), removed=removed)
-    named = [run for run in runs if run.name]
-    fitting = [run for run in named if run.name == wanted]
-    fitting = fitting or [run for run in named if wanted and (run.name or "").lower().startswith(wanted.lower())]
-    if len(fitting) == 1:
-        return fitting[0]
-    kind = "removed run" if removed else "run"
-    if fitting:
-        several = ", ".join(f"{run.id} ({run.name})" for run in fitting[:8])
-        raise InputError(f"{word!r} may be several {kind}s: {several}. Give a number, or more of the name")
-    known = "; there is none yet" if not runs else f": give a number ({runs[-1].id} to {runs[0].id}), a name, or last"
-    raise InputError(f"no {kind} is called {word!r}{known}")
 
 
 def rename(store: Store, run: Run, name: str) -> str | None:

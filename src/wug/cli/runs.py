@@ -1,0 +1,173 @@
+"""`wug runs`: the runs that are kept, to list, name, note, remove and bring back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wug.cli import _common as common
+from wug.cli import _printing as printing
+from wug.cli import show
+from wug.cli.list import print_runs, run_rows
+from wug.cli.main import Named
+
+if TYPE_CHECKING:
+    from wug.runs.shelf import Run
+    from wug.runs.store import Store
+
+
+@click.group("runs", cls=Named)
+def command() -> None:
+    """The runs that are kept: list them, name them, note something, remove them, take that back.
+
+    \b
+    wug runs list
+    wug runs rename 7 "GPT-2, first try"
+    wug runs note last "with the corrected suite"
+    wug runs rm 3 4
+    wug runs undo
+
+    RUN is a number, a name, the beginning of a name that no other run has, or last.
+    """
+
+
+@common.having(common.DB)
+@command.command("list")
+@click.option("--removed", is_flag=True, help="Those that were removed.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def list_(removed: bool, as_json: bool, db: Path | None) -> None:
+    """List the runs, the latest first, with how far those are that go on."""
+    with _store(db) as store:
+        rows = run_rows(store.shelf.runs(removed=removed))
+    if as_json:
+        printing.emit(json.dumps(rows, ensure_ascii=False, indent=2))
+    else:
+        print_runs(rows, gap=False, most=None)
+
+
+command.add_command(show.command, "show")
+
+
+@common.having(common.DB)
+@command.command("rename")
+@click.argument("run")
+@click.argument("name")
+def rename(run: str, name: str, db: Path | None) -> None:
+    """Give a run a name; an empty one takes it away."""
+    from wug.runs import naming, tidying
+
+    with _store(db) as store:
+        found = naming.find(store.shelf, run)
+        given = tidying.rename(store, found, name)
+    common.say(f"run {found.id} has no name now" if given is None else f"run {found.id} is called {given} now")
+
+
+@common.having(common.DB)
+@command.command("note")
+@click.argument("run")
+@click.argument("text")
+def note(run: str, text: str, db: Path | None) -> None:
+    """Note something about a run; an empty text takes it away."""
+    from wug.runs import naming, tidying
+
+    with _store(db) as store:
+        found = naming.find(store.shelf, run)
+        given = tidying.annotate(store, found, text)
+    common.say(f"run {found.id} has {'no' if given is None else 'this'} note now")
+
+
+@common.having(common.DB)
+@command.command("rm")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--force", is_flag=True, help="Also a run that seems to go on, such as one whose machine is gone.")
+def rm(runs: tuple[str, ...], force: bool, db: Path | None) -> None:
+    """Remove runs from every list and page; `wug runs undo` brings them back."""
+    from wug.runs import tidying
+
+    with _store(db) as store:
+        found = _found(store, runs)
+        tidying.remove(store, found, force=force)
+    common.say(f"removed {_numbered(found)}. wug runs undo brings {_them(found)} back")
+
+
+@common.having(common.DB)
+@command.command("undo")
+@click.argument("runs", nargs=-1, metavar="[RUN...]")
+def undo(runs: tuple[str, ...], db: Path | None) -> None:
+    """Bring removed runs back: those that are named, or those that were removed last."""
+    from wug.runs import tidying
+
+    with _store(db) as store:
+        found = _found(store, runs, removed=True) if runs else tidying.last_removed(store.shelf)
+        if not found:
+            common.say("no run was removed")
+            return
+        tidying.restore(store, found)
+    common.say(f"{_numbered(found)} {'is' if len(found) == 1 else 'are'} back")
+
+
+@common.having(common.DB)
+@command.command("last")
+def last(db: Path | None) -> None:
+    """Print the number of the latest run."""
+    from wug.runs import naming
+
+    with _store(db) as store:
+        printing.emit(str(naming.find(store.shelf, naming.LAST).id))
+
+
+@common.having(common.DB)
+@command.command("purge")
+def purge(db: Path | None) -> None:
+    """Delete removed runs for good, with their results."""
+    from wug.runs import tidying
+
+    with _store(db) as store:
+        gone = tidying.purge(store)
+    common.say("no run was removed" if not gone else f"{gone:,} removed run{'s' * (gone != 1)} deleted for good")
+
+
+def about(run: Run) -> Iterator[str]:
+    """What there is to know of a run, line by line."""
+    from wug.runs.progress import in_words
+
+    named = f" · {run.name}" if run.name else ""
+    yield f"run {run.id}{named} · {run.status} · {run.started} · {run.command}"
+    if run.note:
+        yield f"note: {run.note}"
+    if run.status in ("running", "interrupted") and run.progress is not None:
+        yield in_words(run.progress)
+    if run.status == "interrupted":
+        yield "the same command takes it up again"
+    if run.message:
+        yield f"it failed: {run.message}"
+
+
+@contextmanager
+def _store(db: Path | None) -> Iterator[Store]:
+    from wug.runs.store import Store
+
+    with closing(Store(db or common.default_db())) as store:
+        yield store
+
+
+def _found(store: Store, words: Sequence[str], *, removed: bool = False) -> list[Run]:
+    """The runs that are named, each once."""
+    from wug.runs import naming
+
+    found = {run.id: run for run in (naming.find(store.shelf, word, removed=removed) for word in words)}
+    return list(found.values())
+
+
+def _numbered(runs: Sequence[Run]) -> str:
+    numbers = [str(run.id) for run in runs]
+    return f"run {numbers[0]}" if len(numbers) == 1 else f"runs {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def _them(runs: Sequence[Run]) -> str:
+    return "it" if len(runs) == 1 else "them"

@@ -1,0 +1,83 @@
+"""`wug runs` and what `wug list runs` and `wug show` say of runs that failed or were broken off."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import made_runs
+from command_line import refused, wug
+from wug.runs.progress import Report
+from wug.runs.store import Store
+
+
+@pytest.fixture
+def db() -> Path:
+    """A complete run, one that failed, and one that was broken off."""
+    path = Path(os.environ["WUG_DB"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made_runs.keep(path, made_runs.result("s", "causal/a@1", made_runs.outcomes({"accuracy": [True, False]})))
+    store = Store(path)
+    store.finish(store.begin("b", "causal/b@1", "wug run b"), "failed", "the server does not answer")
+    number = store.begin("c", "causal/c@1", "wug run c")
+    Report(None, lambda: 100.0).begin(store, number, 6, 1200, 4000)
+    store.finish(number, "interrupted")
+    store.close()
+    return path
+
+
+def listed() -> list[int]:
+    return [row["run"] for row in json.loads(wug("runs", "list", "--json").out)]
+
+
+@pytest.mark.parametrize("command", [("list", "runs"), ("runs", "list")])
+def test_a_list_says_why_a_run_failed_and_how_far_one_came(db: Path, command: tuple[str, ...]) -> None:
+    said = wug(*command).out
+    assert "the server does not answer" in said
+    assert "1,200 of 4,000 questions · 0 of 6 suites done" in said
+
+
+def test_showing_a_run_says_why_it_failed_and_how_far_it_came(db: Path) -> None:
+    assert "it failed: the server does not answer" in wug("show", 2).err
+    said = wug("show", "last").err
+    assert "1,200 of 4,000 questions · 0 of 6 suites done" in said
+    assert "the same command takes it up again" in said
+
+
+def test_a_run_is_named_noted_and_shown_by_its_name(db: Path) -> None:
+    assert wug("runs", "rename", 1, "the first").code == 0
+    assert wug("runs", "note", "the", "with a note").code == 0
+    said = wug("runs", "show", "the first", "--format", "json")
+    assert said.results[0]["model"] == "causal/a@1"
+    assert "note: with a note" in said.err
+
+
+def test_runs_are_removed_brought_back_and_deleted_for_good(db: Path) -> None:
+    assert "removed runs 1 and 3. wug runs undo brings them back" in wug("runs", "rm", 1, "last").err
+    assert listed() == [2]
+    refused(wug("show", 1), "run 1 was removed; wug runs undo 1 brings it back")
+    assert "runs 3 and 1 are back" in wug("runs", "undo").err
+    assert listed() == [3, 2, 1]
+    wug("runs", "rm", 2)
+    assert [row["run"] for row in json.loads(wug("runs", "list", "--removed", "--json").out)] == [2]
+    assert "1 removed run deleted for good" in wug("runs", "purge").err
+    assert "no run was removed" in wug("runs", "undo").err
+    assert wug("runs", "last").out == "3\n"
+
+
+def test_the_list_for_programs_has_every_field(db: Path) -> None:
+    last, failed, _ = json.loads(wug("list", "runs", "--json").out)
+    assert failed["message"] == "the server does not answer"
+    assert (last["progress"]["done"], last["progress"]["questions"]) == (1200, 4000)
+
+
+@pytest.mark.parametrize("command", [("rename", "x", "y"), ("note", "x", "y"), ("rm", "x"), ("show", "x")])
+def test_a_run_that_is_not_there_is_told(db: Path, command: tuple[str, ...]) -> None:
+    refused(wug("runs", *command), "no run 'x' in", "Give the number of a run, last, or the beginning of a name")
+
+
+def test_a_store_without_runs_has_no_last_one() -> None:
+    refused(wug("runs", "last"), "there is none yet")
