@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
 from dataclasses import dataclass, field
@@ -23,6 +24,13 @@ def client_of(site: Site, address: str = OWN) -> TestClient:
     """A client in this process that the site lets in."""
     shown = {"authorization": f"Bearer {site.secret}"}
     return TestClient(create(site), base_url=address, headers=shown, raise_server_exceptions=False)
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def full_disk(monkeypatch: Any) -> None:

@@ -47,7 +47,7 @@ def test_every_page_of_every_family_is_shown(served: Served, page: Any) -> None:
 def test_a_hostile_suite_name_is_shown_as_text(served: Served, page: Any) -> None:
     material.keep(served.site.store, material.unknown())
     visit(page, "/")
-    assert material.HOSTILE in page.locator("th.suite a >> nth=0").inner_text().replace("\n", "")
+    assert material.HOSTILE in page.locator(".suites th .name").inner_text().replace("\n", "")
     page.click("td.value a")
     assert page.locator("h1").inner_text() == material.HOSTILE
     assert alive(page) == 0
@@ -68,41 +68,6 @@ def test_a_run_of_the_size_of_blimp_is_paged(served: Served, page: Any) -> None:
     page.keyboard.press("[")
     page.wait_for_url("**/result/1/items")
     assert page.locator(".list > li >> nth=0").inner_text() == first
-
-
-def test_the_grid_keeps_up_with_a_run(served: Served, page: Any) -> None:
-    number = material.keep(served.site.store, material.pairs(items=8), status="running")
-    visit(page, "/")
-    assert page.locator(f"#run-{number} td.value").count() == 1
-    page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
-    served.site.store.add(number, material.syntaxgym())
-    page.wait_for_selector(f"#run-{number} td.value >> nth=1")
-    served.site.store.finish(number, "complete")
-    page.wait_for_selector(f"#run-{number} .status.complete")
-    assert page.locator("h1").get_attribute("data-kept") == "yes"  # only what changed was replaced
-
-
-def test_the_grid_is_sorted_and_filtered_by_its_address(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.pairs(items=8, model="causal/a@1"))
-    material.keep(served.site.store, material.syntaxgym(model="causal/b@1"))
-    page.goto("/")
-    page.click("thead >> text=model")
-    assert page.locator("tbody th a").all_inner_texts() == ["a", "b"]
-    page.select_option("select[name=kind]", "syntaxgym")
-    page.wait_for_url("**kind=syntaxgym**")
-    assert page.locator("tbody th a").all_inner_texts() == ["b"]
-    assert "sort=model" in page.url
-
-
-def test_two_runs_are_chosen_and_compared(served: Served, page: Any) -> None:
-    material.keep(served.site.store, material.pairs(items=60))
-    material.keep(served.site.store, material.pairs(items=60, model="causal/other@1"))
-    page.goto("/")
-    page.check("input[value='1']")
-    page.check("input[value='2']")
-    page.click("text=Compare the chosen runs")
-    page.wait_for_selector("figure.chart svg")
-    assert page.locator("table.compared tbody tr").count() == 1
 
 
 def test_the_region_chart_of_one_item_is_chosen(served: Served, page: Any) -> None:

@@ -1,21 +1,33 @@
-"""The grid of runs by suites: which rows and columns, in which order."""
+"""The grid of models by suites: which rows and columns, in which order, and what stands in a cell."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
+from starlette.datastructures import QueryParams
 
 from wug.runs.shelf import Run, Summary
-from wug.web.grid import COLUMNS, ROWS, Wanted, grid
+from wug.web.grid import COLUMNS, ROWS, Cell, Grid, Source, choose, grid
+from wug.web.listing import fitting, listing
 from wug.web.rendering import Named, named, when
+from wug.web.sparkline import Sparkline
+from wug.web.wanted import Wanted
 
 
-def run(number: int, model: str = "m", status: str = "complete") -> Run:
-    return Run(number, status, model, f"wug run --model {model}", "2026-01-01T00:00:00+00:00", None, 1)  # type: ignore[arg-type]
+def run(number: int, model: str = "m", status: str = "complete", **more: object) -> Run:
+    return Run(number, status, model, f"wug run --model {model}", "2026-01-01T00:00:00+00:00", None, 1, **more)  # type: ignore[arg-type]
 
 
-def kept(number: int, of: int, suite: str, value: float = 0.5, kind: str = "pairs", circuit: str = "") -> Summary:
+def kept(
+    number: int,
+    of: int,
+    suite: str,
+    value: float = 0.5,
+    kind: str = "pairs",
+    circuit: str = "",
+    status: str = "complete",
+) -> Summary:
     estimate = {
         "check": "accuracy",
         "group": "all",
@@ -25,66 +37,166 @@ def kept(number: int, of: int, suite: str, value: float = 0.5, kind: str = "pair
         "high": 0.9,
         "method": "wilson",
     }
-    return Summary(
-        number, of, "m", suite, kind, "complete", 10, json.dumps({"estimates": [estimate], "circuit": circuit})
-    )
+    text = json.dumps({"estimates": [estimate], "circuit": circuit})
+    return Summary(number, of, "m", suite, kind, status, 10, text)  # type: ignore[arg-type]
 
 
-def order(found: object) -> list[int]:
-    return [line.run.id for line in found.lines]  # type: ignore[attr-defined]
+def made(
+    runs: list[Run], results: list[Summary], wanted: Wanted | None = None, sweeps: dict[int, str] | None = None
+) -> Grid:
+    return grid(Source(runs, results, sweeps or {}), wanted or Wanted())
 
 
-def test_the_latest_run_comes_first() -> None:
-    assert order(grid([run(2), run(1)], [], Wanted())) == [2, 1]
+def rows(found: Grid) -> list[str]:
+    return [line.name for line in found.lines]
 
 
-def test_runs_are_sorted_by_a_suite_and_those_without_it_come_last() -> None:
-    runs = [run(3), run(2), run(1)]
-    results = [kept(1, 1, "s", 0.9), kept(2, 3, "s", 0.2)]
-    assert order(grid(runs, results, Wanted(sort="-suite:s"))) == [1, 3, 2]
-    assert order(grid(runs, results, Wanted(sort="suite:s"))) == [3, 1, 2]
+def cell(found: Grid, row: int = 0, column: int = 0) -> Cell:
+    one = found.lines[row].cells[column]
+    assert one is not None
+    return one
 
 
-def test_a_filter_keeps_runs_by_model_suite_family_and_status() -> None:
-    runs = [run(2, "gpt2"), run(1, "pythia", "failed")]
-    results = [kept(1, 1, "npi"), kept(2, 2, "gaps", kind="syntaxgym")]
-    assert order(grid(runs, results, Wanted(text="GPT"))) == [2]
-    assert order(grid(runs, results, Wanted(text="npi"))) == [1]
-    assert order(grid(runs, results, Wanted(kind="syntaxgym"))) == [2]
-    assert order(grid(runs, results, Wanted(suite="np"))) == [1]
-    assert order(grid(runs, results, Wanted(status="failed"))) == [1]
+def test_a_model_is_one_row_with_its_newest_result_in_each_cell() -> None:
+    runs = [run(3, "a/x@1"), run(2, "a/y@1"), run(1, "a/x@1")]
+    results = [kept(1, 1, "s", 0.1), kept(2, 1, "t", 0.2), kept(3, 2, "s", 0.3), kept(4, 3, "s", 0.4)]
+    found = made(runs, results)
+    assert rows(found) == ["x", "y"]
+    assert [[one and one.text for one in line.cells] for line in found.lines] == [["40.0", "20.0"], ["30.0", None]]
+    assert (cell(found).result, cell(found, 0, 1).result) == (4, 2)
+    assert (found.lines[0].address, found.lines[1].address) == ("/runs?model=a%2Fx%401", "/run/2")
 
 
-def test_suites_of_a_circuit_stand_together() -> None:
-    results = [kept(1, 1, "a", circuit="X"), kept(2, 1, "b", circuit="Y"), kept(3, 1, "c", circuit="X")]
-    found = grid([run(1)], results, Wanted())
-    assert [column.suite for column in found.columns] == ["a", "c", "b"]
-    assert found.spans == (("X", 2), ("Y", 1))
+def test_a_later_result_that_failed_does_not_hide_the_one_before_it() -> None:
+    results = [kept(1, 1, "s", 0.9), kept(2, 2, "s", 0.1, status="failed"), kept(3, 2, "t", status="failed")]
+    found = made([run(2), run(1)], results)
+    assert (cell(found).text, cell(found).later) == ("90.0", "failed")
+    assert (cell(found, 0, 1).status, cell(found, 0, 1).later) == ("failed", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "shade"),
+    [(0.0, "0.0", "h0"), (0.49, "49.0", "h2"), (0.5, "50.0", "h3"), (0.71, "71.0", "h5"), (1.0, "100", "h9")],
+)
+def test_a_colour_tells_71_from_100(value: float, text: str, shade: str) -> None:
+    one = cell(made([run(1)], [kept(1, 1, "s", value)]))
+    assert (one.text, one.shade) == (text, shade)
+
+
+def test_models_are_sorted_by_a_suite_and_those_without_it_come_last() -> None:
+    runs = [run(3, "a/c@1"), run(2, "a/b@1"), run(1, "a/a@1")]
+    results = [kept(1, 1, "s", 0.9), kept(2, 3, "s", 0.2), kept(3, 2, "t")]
+    assert rows(made(runs, results)) == ["c", "b", "a"]  # the newest first
+    assert rows(made(runs, results, Wanted(sort="-suite:s"))) == ["a", "c", "b"]
+    assert rows(made(runs, results, Wanted(sort="suite:s"))) == ["c", "a", "b"]
+    assert rows(made(runs, results, Wanted(sort="model"))) == ["a", "b", "c"]
+
+
+def test_a_filter_keeps_models_and_suites_and_hides_columns_that_are_empty_then() -> None:
+    runs = [run(2, "causal/gpt2@1"), run(1, "causal/pythia@1", name="my try")]
+    results = [kept(1, 1, "npi", circuit="Licensing"), kept(2, 2, "gaps", kind="syntaxgym")]
+    for wanted, name, suite in (
+        (Wanted(text="GPT"), "gpt2", "gaps"),
+        (Wanted(text="my TRY"), "pythia", "npi"),
+        (Wanted(kind="syntaxgym"), "gpt2", "gaps"),
+        (Wanted(suite="np"), "pythia", "npi"),
+        (Wanted(circuit="Licensing"), "pythia", "npi"),
+    ):
+        found = made(runs, results, wanted)
+        assert (rows(found), [column.suite for column in found.columns]) == ([name], [suite])
+
+
+def test_suites_of_a_family_and_of_a_phenomenon_stand_together() -> None:
+    results = [
+        kept(1, 1, "a", circuit="X"),
+        kept(2, 1, "b", kind="cogs"),
+        kept(3, 1, "c"),
+        kept(4, 1, "d", circuit="X"),
+    ]
+    found = made([run(1)], results)
+    assert [column.suite for column in found.columns] == ["a", "d", "c", "b"]
+    assert found.families == (("pairs", 3), ("cogs", 1))
+    assert found.phenomena == (("X", 2), ("", 1), ("", 1))  # what has no phenomenon stands under no other's
+
+
+def test_pinned_rows_and_columns_come_first_on_every_page_and_whatever_is_filtered() -> None:
+    runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS + 5, 0, -1)]
+    results = [kept(2 * number, number, suite) for number in range(1, ROWS + 6) for suite in ("s", "t")]
+    wanted = Wanted(pins=("a/m001@1",), pinned_suites=("t",), page=2)
+    found = made(runs, results, wanted)
+    assert rows(found)[:2] == ["m001", "m005"]
+    assert [(column.suite, column.pinned) for column in found.columns] == [("t", True), ("s", False)]
+    assert rows(made(runs, results, Wanted(pins=("a/m001@1",), text="m007"))) == ["m001", "m007"]
 
 
 def test_rows_and_columns_are_paged() -> None:
-    runs = [run(number) for number in range(ROWS + 1, 0, -1)]
+    runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS + 1, 0, -1)]
     results = [kept(number, 1, f"s{number:02}") for number in range(COLUMNS + 1)]
-    first, last = grid(runs, results, Wanted()), grid(runs, results, Wanted(page=2, columns=2))
+    results += [kept(1000 + number, number, "s00") for number in range(2, ROWS + 2)]
+    first, last = made(runs, results), made(runs, results, Wanted(page=2, columns=2))
     assert (len(first.lines), len(first.columns), first.pages, first.column_pages) == (ROWS, COLUMNS, 2, 2)
-    assert (order(last), [column.suite for column in last.columns]) == ([1], [f"s{COLUMNS:02}"])
+    assert (rows(last), [column.suite for column in last.columns]) == (["m001"], [f"s{COLUMNS:02}"])
 
 
 def test_a_page_beyond_the_last_is_the_last() -> None:
-    assert order(grid([run(1)], [], Wanted(page=99))) == [1]
+    assert rows(made([run(1)], [kept(1, 1, "s")], Wanted(page=99))) == ["m"]
+
+
+def test_a_sweep_is_one_row_with_its_values_in_the_order_of_steps() -> None:
+    runs = [
+        run(number, f"causal/p@{number}", revision=f"step{step}", sweep=7)
+        for number, step in ((3, 10), (2, 200), (1, 0))
+    ]
+    results = [kept(1, 1, "s", 0.0), kept(2, 2, "s", 1.0), kept(3, 3, "s", 0.5)]
+    found = made([run(4, "causal/other@1"), *runs], [*results, kept(4, 4, "s", 0.7)], sweeps={7: "p@step*"})
+    assert rows(found) == ["other", "p@step*"]
+    swept = found.lines[1]
+    assert (swept.kind, swept.address) == ("sweep of 3 checkpoints", "/sweeps/7")
+    one = cell(found, 1)
+    assert one.text == "100"  # of the last step, although its run is not the last
+    assert one.sparkline == Sparkline("0,13.0 24,7.0 48,1.0", 3, 0.0, 1.0)
+
+
+def test_a_long_sparkline_goes_through_a_few_values_from_the_first_to_the_last() -> None:
+    line = Sparkline.of([place / 149 for place in range(150)])
+    assert line is not None
+    points = line.points.split()
+    assert (len(points), points[0], points[-1], line.count) == (24, "0,13.0", "48,1.0", 150)
 
 
 def test_a_line_is_marked_by_what_it_shows() -> None:
-    before, after = (grid([run(1, status=status)], [], Wanted()) for status in ("running", "complete"))
+    before = made([run(1)], [kept(1, 1, "s")])
+    after = made([run(2), run(1)], [kept(1, 1, "s"), kept(2, 2, "s")])
     assert before.mark == after.mark
     assert before.lines[0].mark != after.lines[0].mark
 
 
+def test_the_table_has_the_results_that_the_cells_show() -> None:
+    found = choose(Source([run(2), run(1)], [kept(1, 1, "s"), kept(2, 1, "t"), kept(3, 2, "s")], {}), Wanted())
+    assert [(run.id, one.id) for run, one in found.each()] == [(2, 3), (1, 2)]
+
+
 def test_an_address_keeps_what_is_not_changed() -> None:
-    wanted = Wanted.of({"q": "a b", "kind": "pairs", "sort": "model"})
-    assert wanted.link(page=2) == "/?q=a+b&kind=pairs&sort=model&page=2"
-    assert wanted.sorted_by("model") == "/?q=a+b&kind=pairs&sort=-model"
-    assert wanted.sorted_by("suite:x") == "/?q=a+b&kind=pairs&sort=-suite%3Ax"
+    wanted = Wanted.of(QueryParams("q=a b&kind=pairs&sort=model&pin=x&pin=y&page=3"))
+    assert wanted.link(page=2) == "/?q=a+b&kind=pairs&sort=model&page=2&pin=x&pin=y"
+    assert wanted.sorted_by("model") == "/?q=a+b&kind=pairs&sort=-model&pin=x&pin=y"
+    assert wanted.sorted_by("suite:x") == "/?q=a+b&kind=pairs&sort=-suite%3Ax&pin=x&pin=y"
+    assert wanted.pinning("y") == "/?q=a+b&kind=pairs&sort=model&page=3&pin=x"
+    assert Wanted().pinning_suite("s t") == "/?pincol=s+t"
+
+
+def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_of_a_run() -> None:
+    runs = [run(3, note="with care"), run(2, "gpt2", name="final"), run(1, "pythia", "failed", message="no server")]
+    results = [kept(1, 1, "npi")]
+    numbers = lambda wanted: [one.id for one in fitting(runs, results, wanted)]  # noqa: E731
+    assert numbers(Wanted()) == [3, 2, 1]
+    assert numbers(Wanted(sort="run")) == [1, 2, 3]
+    assert numbers(Wanted(sort="name")) == [2, 1, 3]
+    for text, number in (("CARE", 3), ("fin", 2), ("no server", 1), ("npi", 1), ("GPT", 2)):
+        assert numbers(Wanted(text=text)) == [number]
+    assert numbers(Wanted(status="failed")) == [1]
+    assert numbers(Wanted(model="gpt2")) == [2]
+    assert [one.news for one in listing(runs, results, Wanted()).entries] == ["", "", "no server"]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,10 @@ from wug.errors import WugError
 from wug.runs.opening import builtin_models
 from wug.runs.store import Store
 from wug.show import vega, views
-from wug.web import bundle, entrance, grid, rendering
+from wug.web import bundle, entrance, rendering
+from wug.web.pages import runs
 from wug.web.site import LOOPBACK, Site
+from wug.web.wanted import Wanted
 
 LATER = 1.0
 """Seconds after the start, when the first page is there."""
@@ -86,7 +88,7 @@ def prepare(site: Site) -> None:
         rendering.environment().get_template(name)
     for kind in registry.names("families"):
         views.module_of(kind)
-    grid.grid(site.shelf.runs(), site.shelf.overview(), grid.Wanted())
+    runs.latest(site, Wanted())
 
 
 def site_of(options: Options) -> Site:

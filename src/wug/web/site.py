@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,6 +79,16 @@ class Site:
         )
         return HTMLResponse(rendering.visible(text), status_code=status)
 
+    @contextmanager
+    def writable(self) -> Iterator[Store]:
+        """The store as it is now, to write to: another file may have been put in its place."""
+        if self.shelf.identity() == self.opened:
+            yield self.store
+            return
+        self.shelf.state()  # an error where it is no store: none must be made of it
+        with closing(Store(self.shelf.path)) as other:
+            yield other
+
     def inside(self, name: str) -> Path:
         """The file or folder that a user names, or Forbidden where it is outside the chosen folders."""
         shown = repr(name if len(name) <= 80 else f"{name[:80]}…")
@@ -125,9 +136,10 @@ def _here(request: Request) -> str:
 
 
 def address(path: str, given: Mapping[str, Any]) -> str:
-    """A path with its query; what is None or empty is left out."""
+    """A path with its query; what is None or empty is left out, and what is a tuple stands there several times."""
     from urllib.parse import urlencode
 
-    kept = [(key, value) for key, value in given.items() if value not in (None, "")]
+    each = [(key, one) for key, value in given.items() for one in (value if isinstance(value, tuple) else (value,))]
+    kept = [(key, value) for key, value in each if value not in (None, "")]
     query = urlencode(kept, errors="replace")
     return f"{path}?{query}" if query else path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +16,6 @@ from wug.errors import InputError, StoreError
 from wug.runs.compare import Choice, Comparison, compare
 from wug.runs.learning import learning_curves
 from wug.runs.shelf import Summary
-from wug.runs.store import Store
 from wug.show import charts
 from wug.show.comparison import FORMATS
 from wug.show.comparison_section import compared
@@ -136,25 +134,14 @@ def _compared(site: Site, request: Request, sides: Sequence[Sequence[int]]) -> C
         pool=query.get("pool") == "yes",
         items=ITEMS,
     )
-    with _store(site) as store:
+    with site.writable() as store:
         return compare(store, sides, choice)
-
-
-@contextmanager
-def _store(site: Site) -> Iterator[Store]:
-    """The store as it is now: another file may have been put in its place."""
-    if site.shelf.identity() == site.opened:
-        yield site.store
-        return
-    site.shelf.state()  # an error where it is no store: none must be made of it
-    with closing(Store(site.shelf.path)) as other:
-        yield other
 
 
 def _curves(site: Site, sides: Sequence[Sequence[int]]) -> list[tuple[str, Figure]]:
     """Learning curves, where the runs are checkpoints of one model whose names tell their steps."""
     try:
-        with _store(site) as store:
+        with site.writable() as store:
             found = learning_curves(store, [number for side in sides for number in side])
     except InputError:
         return []

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.errors import StoreError
 from wug.show.numbers import shown
 from wug.show.view import Beside, Figure, Later, Other, Part, Table
-from wug.types import Result, Signature
 from wug.web import drawing
-from wug.web.grouping import by_group, suites_figure
-from wug.web.looks import Look, Named, headline, headline_of, look_at, others
+from wug.web.looks import Look, Named, headline_of, look_at, others
 from wug.web.site import Site, page_number
 from wug.web.tables import table
 
@@ -28,38 +23,7 @@ NUMBERS = 300
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    """The pages about a run and its results."""
-
-    def run(request: Request) -> Response:
-        found = site.shelf.run(request.path_params["run"])
-        kept = site.shelf.overview([found.id])
-        results = [(one, headline(one)) for one in kept]
-        state, going = site.shelf.state()
-        return site.page(
-            request,
-            "run.html",
-            run=found,
-            results=results,
-            figure=suites_figure(results),
-            details={one.id: site.shelf.head(one.id) for one in kept if not one.fault},
-            state=state,
-            going=going,
-        )
-
-    def run_figure(request: Request) -> Response:
-        kept = site.shelf.overview([site.shelf.run(request.path_params["run"]).id])
-        found = suites_figure([(one, headline(one)) for one in kept])
-        return drawing.answer(found, request.path_params.get("form", "vl.json"), "suites")
-
-    def run_groups(request: Request) -> Response:
-        kept = site.shelf.overview([site.shelf.run(request.path_params["run"]).id])
-        tables = [one for kept in kept if not kept.fault for one in by_group(kept.id, _result(site, kept.id))]
-        return site.page(request, "groups.html", tables=tables)
-
-    def run_table(request: Request) -> Response:
-        number = request.path_params["run"]
-        site.shelf.run(number)
-        return table(request.path_params["form"], f"run-{number}", ESTIMATES, _run_rows(site, number))
+    """The pages about a result."""
 
     def result(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])
@@ -122,11 +86,6 @@ def routes(site: Site) -> list[BaseRoute]:
         return site.page(request, "part.html", look=look, part=part.make())
 
     return [
-        Route("/run/{run:number}", run),
-        Route("/run/{run:number}.{form}", run_table),
-        Route("/run/{run:number}/groups", run_groups),
-        Route("/run/{run:number}/figure.vl.json", run_figure),
-        Route("/run/{run:number}/figure.{form}", run_figure),
         Route("/result/{result:number}", result),
         Route("/result/{result:number}.{form}", result_table),
         Route("/result/{result:number}/numbers", numbers),
@@ -164,19 +123,3 @@ def _pair(site: Site, look: Look, parts: list[Part], choices: list[Named], reque
 def _part(look: Look, name: str) -> Part | None:
     """The part of a result that is called so."""
     return next((part for part in look.parts if isinstance(part, Figure | Table | Later) and part.id == name), None)
-
-
-def _result(site: Site, number: int) -> Result:
-    """A result, or an empty one in its place where its row is damaged."""
-    try:
-        return site.shelf.result(number)[0]
-    except StoreError:
-        return Result("", "", "", "failed", Signature(), 0, ())
-
-
-def _run_rows(site: Site, number: int) -> Iterator[dict[str, Any]]:
-    for kept in site.shelf.overview([number]):
-        if not kept.fault:
-            result, _ = site.shelf.result(kept.id)
-            for estimate in result.estimates:
-                yield {"suite": result.suite, **asdict(estimate)}

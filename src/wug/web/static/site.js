@@ -129,8 +129,25 @@ window.wug = (() => {
     }
   };
 
+  // What is fresh in the place of what was there; ticks, the scroll inside and the focus stay.
+  const same = (element) => {
+    if (element.id) return `#${CSS.escape(element.id)}`;
+    if (element.name) return `[name="${CSS.escape(element.name)}"][value="${CSS.escape(element.value ?? "")}"]`;
+    const label = element.getAttribute("aria-label"), href = element.getAttribute("href");
+    return label ? `[aria-label="${CSS.escape(label)}"]` : href ? `[href="${CSS.escape(href)}"]` : null;
+  };
+  const swap = (part, other) => {
+    const active = part.contains(document.activeElement) ? same(document.activeElement) : null;
+    const ticked = [...part.querySelectorAll("input:checked")].map(same);
+    const scrolled = [...part.querySelectorAll(".scroll[id]")].map((one) => [one.id, one.scrollLeft, one.scrollTop]);
+    part.replaceWith(other);
+    dress(other);
+    for (const [id, left, top] of scrolled) document.getElementById(id)?.scrollTo({ left, top, behavior: "instant" });
+    for (const tick of ticked) { const box = tick && other.querySelector(tick); if (box) box.checked = true; }
+    if (active) other.querySelector(active)?.focus({ preventScroll: true });
+  };
+
   // Keeping up: a small look every few seconds; where something is new, only what differs is replaced.
-  const hold = (element) => element.contains(document.activeElement) && document.activeElement !== document.body;
   let state = document.body.dataset.state;
   const refresh = async () => {
     const answer = await fetch(location.href);
@@ -141,13 +158,7 @@ window.wug = (() => {
       if (!other || other.dataset.live === undefined) continue;
       if (part.dataset.live === other.dataset.live && part.dataset.live !== "") continue;
       if (part.dataset.live === "" && part.innerHTML === other.innerHTML) continue;
-      if (hold(part)) {
-        const at = document.activeElement.id || document.activeElement.getAttribute("href");
-        part.replaceWith(other);
-        const back = document.getElementById(at) || other.querySelector(`[href="${CSS.escape(at)}"]`);
-        back?.focus({ preventScroll: true });
-      } else part.replaceWith(other);
-      dress(other);
+      swap(part, other);
       if (part.dataset.live !== "") other.classList.add("fresh");
     }
   };
@@ -182,7 +193,10 @@ window.wug = (() => {
     target.matches("a") ? target.click() : target.focus();
   });
 
+  // Back brings a page as it was left: what was typed into its filter goes, since the list is not filtered by it.
+  addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-filter]")) form.reset(); });
+
   dress(document);
   if (state !== undefined) setTimeout(follow, 1500);
-  return { send, draw, dress };
+  return { send, draw, dress, swap };
 })();

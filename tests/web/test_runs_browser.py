@@ -1,0 +1,289 @@
+"""The pages about runs in a real browser: where to start, what to pin, sort, filter, name and remove, and watching."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from browsing import Served
+
+import material
+from patience import PATIENCE
+from wug.runs import tidying
+from wug.runs.progress import Report
+from wug.runs.store import Store
+
+A, B, C = "causal/lab/alpha@1", "causal/lab/beta@1", "causal/lab/gamma@1"
+
+
+def fill(store: Store) -> None:
+    """Three models on two suites; gamma has one of them."""
+    for model in (A, B):
+        material.keep(store, material.pairs(items=60, model=model), material.syntaxgym(model=model))
+    material.keep(store, material.pairs(items=60, model=C))
+
+
+def names(page: Any) -> list[str]:
+    """The rows of the grid, from the top."""
+    return list(page.locator(".matrix tbody th .name").all_inner_texts())
+
+
+def until(page: Any, found: Callable[[], bool]) -> None:
+    """Wait until something holds of the page."""
+    end = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < end, page.content()[-3000:]
+        page.wait_for_timeout(20)
+
+
+def test_the_grid_has_one_row_a_model_with_its_newest_result(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    number = material.keep(served.site.store, material.pairs(items=8, model=A))
+    page.goto("/")
+    assert names(page) == ["alpha", "gamma", "beta"]
+    assert page.locator(".matrix tbody tr").nth(0).locator("td a").all_inner_texts() == ["71.4", "66.7"]  # 5 of 7
+    page.locator(".matrix tbody td a").first.click()
+    page.wait_for_url("**/result/*")
+    assert f"run {number}" in page.locator(".crumbs").inner_text()
+
+
+def test_the_interval_is_told_on_pointing_at_a_cell_and_on_reaching_it_by_keyboard(served: Served, page: Any) -> None:
+    material.keep(served.site.store, material.syntaxgym(items=6))
+    page.goto("/")
+    link = page.locator(".matrix td a")
+    link.hover()
+    assert page.locator(".tip").inner_text() == "[30.0, 90.3] n 6"
+    page.mouse.move(5, 5)
+    page.locator("h1").click()
+    assert page.locator(".tip").is_hidden()
+    link.focus()
+    assert page.locator(".tip").inner_text() == "[30.0, 90.3] n 6"
+    assert link.get_attribute("aria-describedby") == "tip"
+
+
+def test_sorting_and_pinning_keep_the_page_and_are_in_its_address(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    page.goto("/")
+    page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
+    page.click(".suites >> text=model")
+    page.wait_for_url("**sort=model**")
+    assert names(page) == ["alpha", "beta", "gamma"]
+    page.focus("[aria-label='pin gamma']")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**pin=*gamma*")
+    assert names(page) == ["gamma", "alpha", "beta"]
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "pin gamma"  # the focus stays
+    page.click("[aria-label='pin number_prep']")
+    page.wait_for_url("**pincol=number_prep**")
+    assert page.locator(".suites .name").all_inner_texts() == ["number_prep", "reflexives"]
+    assert page.locator("h1").get_attribute("data-kept") == "yes"
+    page.reload()
+    assert names(page) == ["gamma", "alpha", "beta"]
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.name") == "q"
+
+
+def test_back_brings_the_list_back_and_the_text_of_the_filter_with_it(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    page.goto("/")
+    page.fill("input[name=q]", "beta")
+    page.keyboard.press("Enter")
+    until(page, lambda: names(page) == ["beta"])
+    assert "q=beta" in page.url
+    page.go_back()
+    until(page, lambda: len(names(page)) == 3)
+    assert page.input_value("input[name=q]") == ""
+    page.go_forward()
+    until(page, lambda: names(page) == ["beta"])
+    assert page.input_value("input[name=q]") == "beta"
+
+
+def test_back_from_another_page_leaves_no_text_in_a_filter_that_the_list_is_not_filtered_by(
+    served: Served, page: Any
+) -> None:
+    material.keep(served.site.store, material.pairs(items=60))
+    page.goto("/result/1/items")
+    page.fill("input[name=q]", "themselves 7.")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=themselves**")
+    page.go_back()
+    page.wait_for_url("**/items")
+    until(page, lambda: page.input_value("input[name=q]") == "")
+
+
+def test_typing_filters_the_grid_without_a_new_page(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    page.goto("/")
+    page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
+    page.type("input[name=suite]", "number")
+    until(page, lambda: names(page) == ["beta", "alpha"])
+    assert page.locator(".suites .name").all_inner_texts() == ["number_prep"]  # the empty column is hidden
+    assert page.evaluate("document.activeElement.name") == "suite"
+    assert page.locator("h1").get_attribute("data-kept") == "yes"
+
+
+def test_models_that_are_ticked_are_compared(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    page.goto("/")
+    page.check("[aria-label='compare alpha']")
+    page.check("[aria-label='compare beta']")
+    page.click("button:has-text('Compare')")
+    page.wait_for_selector("figure.chart svg")
+    assert page.locator("table.compared tbody tr").count() == 2
+
+
+def test_a_run_is_named_noted_removed_and_brought_back(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    page.goto("/runs")
+    page.click("[aria-label='give name and note of run 2']")
+    assert page.evaluate("document.activeElement.name") == "name"
+    page.keyboard.type("second try")
+    page.fill("textarea[name=note]", "with <b>care</b>\nand time")
+    page.click("text=Save")
+    page.wait_for_selector("h1:has-text('second try')")
+    assert page.locator(".note-text").inner_text() == "with <b>care</b>\nand time"
+    run = served.site.shelf.run(2)
+    assert (run.name, run.note) == ("second try", "with <b>care</b>\nand time")
+    page.goto("/runs?q=second")
+    page.check("[aria-label='run 2']")
+    page.click("button:has-text('Remove')")
+    page.wait_for_selector("text=Run 2 removed.")
+    assert page.locator("#run-2").count() == 0
+    assert [one.id for one in served.site.shelf.runs()] == [3, 1]
+    page.click("text=Undo")
+    page.wait_for_selector("text=Run 2 is back.")
+    assert page.locator("#run-2").count() == 1
+
+
+def test_removed_runs_are_deleted_for_good_when_the_user_is_sure(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    tidying.remove(served.site.store, [served.site.shelf.run(1)])
+    page.goto("/runs?show=removed")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    page.click("text=Delete all for good")
+    assert len(served.site.shelf.runs(removed=True)) == 1
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.click("text=Delete all for good")
+    page.wait_for_url("**/runs")
+    assert served.site.shelf.runs(removed=True) == []
+
+
+def test_a_name_that_is_taken_is_refused_with_the_reason(served: Served, page: Any, recorder: Any) -> None:
+    recorder.expected.append("400")
+    fill(served.site.store)
+    tidying.rename(served.site.store, served.site.shelf.run(1), "mine")
+    page.goto("/run/2?edit")
+    page.fill("input[name=name]", "mine")
+    page.click("text=Save")
+    page.wait_for_selector("text=run 1 is called 'mine' already")
+
+
+def test_scorings_from_the_editor_stand_apart_as_drafts(served: Served, page: Any) -> None:
+    fill(served.site.store)
+    store = served.site.store
+    number = store.begin("draft", A, "wug run my_suite.json", origin="editor")
+    store.add(number, material.syntaxgym(suite="my_suite", model=A))
+    store.finish(number, "complete")
+    page.goto("/")
+    assert "my_suite" not in page.locator("#grid").inner_text()
+    page.click("text=Drafts")
+    assert page.locator(".run-list tbody tr").count() == 1
+    assert page.locator(f"#run-{number}").count() == 1
+
+
+def test_a_failed_run_shows_the_message_that_it_gave(served: Served, page: Any) -> None:
+    store = served.site.store
+    store.finish(store.begin("x", A, "wug run x"), "failed", "the server does not answer:\n<b>refused</b>")
+    page.goto("/")
+    assert "the server does not answer" in page.locator("#now").inner_text()
+    page.goto("/runs")
+    assert "<b>refused</b>" in page.locator("#run-1 .said").inner_text()
+    page.click("#run-1 th a")
+    assert page.locator(".notice.bad").inner_text() == "It failed\n\nthe server does not answer:\n<b>refused</b>"
+
+
+def test_a_suite_that_failed_says_why_on_the_page_of_its_run(served: Served, page: Any) -> None:
+    from dataclasses import replace
+
+    made = replace(material.pairs(items=8), status="failed", warnings=("2 of 8 are odd", "failed: line 3 has no verb"))
+    material.keep(served.site.store, made, status="failed")
+    page.goto("/run/1")
+    assert "reflexives: line 3 has no verb" in page.locator(".notice.bad").inner_text()
+
+
+def test_a_run_that_goes_on_says_how_far_it_is_and_the_page_keeps_up(served: Served, page: Any) -> None:
+    store, now = served.site.store, [1000.0]
+    number = store.begin("x", A, "wug run x")
+    report = Report(None, lambda: now[0])
+    report.begin(store, number, 2, 0, 4000)
+    page.goto(f"/run/{number}")
+    assert page.locator(".far p").inner_text() == "0 of 4,000 questions · 0 of 2 suites done"
+    page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
+    page.evaluate("scrollTo(0, 120)")
+    page.click("summary >> text=Name, note, remove")
+    page.fill("input[name=name]", "half a na")
+    at = page.evaluate("scrollY")
+    now[0] += 10
+    report.answered(1000, 4000)
+    page.wait_for_selector("text=1,000 of 4,000 questions · 100 a second · 30 s left · 0 of 2 suites done")
+    assert page.locator("progress").get_attribute("value") == "1000"
+    store.add(number, material.pairs(items=8, model=A))
+    page.wait_for_selector("#result-rows tr")
+    store.add(number, material.syntaxgym(model=A))
+    page.wait_for_selector("#result-rows tr >> nth=1")
+    assert "2 of 2 suites done" in page.locator(".far p").inner_text()
+    store.finish(number, "complete")
+    page.wait_for_selector(".status.complete")
+    assert page.locator("h1").get_attribute("data-kept") == "yes"  # only what changed was replaced
+    assert page.input_value("input[name=name]") == "half a na"
+    assert page.evaluate("document.activeElement.name") == "name"
+    assert page.evaluate("scrollY") == at
+
+
+def test_the_grid_keeps_up_without_losing_ticks_scroll_or_focus(served: Served, page: Any) -> None:
+    store = served.site.store
+    for place in range(30):
+        material.keep(store, material.pairs(items=8, model=f"causal/m{place:02}@1"), material.syntaxgym())
+    number = store.begin("x", A, "wug run x")
+    page.goto("/")
+    assert "loading" in page.locator("#now").inner_text()
+    page.check("[aria-label='compare m20']")
+    page.focus("[aria-label='compare m20']")
+    page.evaluate("document.getElementById('grid-scroll').scrollTop = 100")
+    store.add(number, material.pairs(items=8, model=A))
+    until(page, lambda: "alpha" in names(page))
+    assert page.is_checked("[aria-label='compare m20']")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "compare m20"
+    assert page.evaluate("document.getElementById('grid-scroll').scrollTop") == 100
+    store.finish(number, "complete")
+    until(page, lambda: page.locator("#now li").count() == 0)
+
+
+def test_a_sweep_is_one_row_that_leads_to_its_curves(served: Served, page: Any) -> None:
+    store = served.site.store
+    store.change(
+        "INSERT INTO sweeps (key, name, command, started, plan) VALUES ('k', 'alpha@step*', 'wug run', '2026', '{}')"
+    )
+    for step in (0, 1000, 2000):
+        number = store.begin(f"{step}", f"causal/alpha@{step}", "wug run", revision=f"step{step}", sweep=1)
+        store.add(number, material.pairs(items=8, model=f"causal/alpha@{step}"))
+        store.finish(number, "complete")
+    page.goto("/")
+    assert names(page) == ["alpha@step*"]
+    assert page.locator(".matrix tbody th a.name").get_attribute("href") == "/sweeps/1"
+    assert page.locator(".swept polyline").count() == 1
+    assert "sweep of 3 checkpoints" in page.locator(".matrix tbody th").inner_text()
+
+
+@pytest.mark.parametrize("address", ["/", "/runs", "/runs?show=drafts", "/run/1", "/compare"])
+def test_the_pages_about_runs_fit_a_phone(new_context: Any, served: Served, recorder: Any, address: str) -> None:
+    fill(served.site.store)
+    served.site.store.finish(served.site.store.begin("x", A, "wug run x"), "failed", "the server does not answer " * 9)
+    page = new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
+    recorder.watch(page)
+    page.goto(address)
+    page.wait_for_selector("[aria-busy]", state="detached")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    recorder.check()
