@@ -99,8 +99,5 @@ def test_no_rule_is_broken(visit: Callable[[str], Any], address: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(visit(address), options={"runOnly": {"type": "tag", "values": RULES}})
-    broken = {
-        rule["id"]: [node["html"][:300] for node in rule["nodes"][:5]] for rule in found.response["violations"]
-    }
+    broken = {rule["id"]: [node["html"][:300] for node in rule["nodes"][:5]] for rule in found.response["violations"]}
     assert broken == {}
-

@@ -274,7 +274,7 @@ def news(run: Run) -> str:
     from wug.runs.progress import in_words
 
     if run.status in ("running", "interrupted") and run.progress is not None:
-        return in_words(run.progress)
+        return in_words(run.progress, going=run.status == "running")
     return " ".join((run.message or run.note or "").split())
 
 

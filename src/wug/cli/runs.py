@@ -141,7 +141,7 @@ def about(run: Run) -> Iterator[str]:
     if run.note:
         yield f"note: {run.note}"
     if run.status in ("running", "interrupted") and run.progress is not None:
-        yield in_words(run.progress)
+        yield in_words(run.progress, going=run.status == "running")
     if run.status == "interrupted":
         yield "the same command takes it up again"
     if run.message:

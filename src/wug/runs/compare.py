@@ -159,6 +159,8 @@ class Choice:
     and one over all suites."""
     items: int = 0
     """Disagreements to list with each contrast."""
+    skip: int = 0
+    """Disagreements to pass over before those."""
     interval: IntervalKind = "t"
     """Of means; the interval of right or wrong, one outcome an item, is always Tango's."""
     seed: int = 0
@@ -270,7 +272,8 @@ class _Work:
         self, couple: tuple[int, int], parts: Sequence[_Part], rows: _pairing.Paired, clusters: _pairing.Clusters
     ) -> Iterator[Disagreement]:
         """The items that differ most; with their details where one check is compared."""
-        order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[: self.choice.items]
+        listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
+        order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[listed]
         chosen = [int(place) for place in order if clusters.apart[place] > TINY]
         stored = [StoredRows(self.shelf, parts[0].test.results[place][0].id) for place in couple]
         for number in chosen:

@@ -121,12 +121,14 @@ def duration(seconds: float) -> str:
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
-def in_words(progress: Progress) -> str:
-    """How far a run is, in one line: `1,200 of 4,000 questions · 35 a second · 1 min left · 2 of 6 suites done`."""
+def in_words(progress: Progress, *, going: bool = True) -> str:
+    """How far a run is, in one line: `1,200 of 4,000 questions · 35 a second · 1 min left · 2 of 6 suites done`.
+
+    Of one that does not go on any more, without rate and time.
+    """
     parts = [f"{progress.done:,} of {progress.questions:,} questions"]
-    if progress.rate is not None and progress.done < progress.questions:
+    if going and progress.rate is not None and progress.left:
         parts.append(f"{progress.rate:,.0f} a second" if progress.rate >= 9.5 else f"{progress.rate:.2g} a second")
-    if progress.left:
         parts.append(f"{duration(progress.left)} left")
     parts.append(f"{progress.judged:,} of {progress.suites:,} {'suite' if progress.suites == 1 else 'suites'} done")
     return " · ".join(parts)

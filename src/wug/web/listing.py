@@ -87,7 +87,7 @@ def entry(run: Run, names: Mapping[str, str]) -> Entry:
 def news_of(run: Run) -> str:
     """How far a run is that goes on or was broken off, or why it failed; empty of one that is complete."""
     if run.status in ("running", "interrupted"):
-        return "" if run.progress is None else in_words(run.progress)
+        return "" if run.progress is None else in_words(run.progress, going=run.status == "running")
     return run.message or "" if run.status == "failed" else ""
 
 

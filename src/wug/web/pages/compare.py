@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from glob import escape
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wug.errors import InputError, StoreError
+from wug.errors import InputError, StoreError, UnknownName
 from wug.runs.compare import Choice, Comparison, compare
 from wug.runs.learning import learning_curves
 from wug.runs.shelf import Summary
@@ -25,15 +26,16 @@ from wug.show.numbers import Shown
 from wug.show.view import Figure
 from wug.web import drawing
 from wug.web.looks import headline
-from wug.web.site import Site
+from wug.web.sides import Offers, Side
+from wug.web.site import Site, page_number
 from wug.web.tables import table
 
 NAV = ("Compare", "/compare", 10)
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "tex": "text/plain", "md": "text/plain"}
-ITEMS = 20
-"""Items on which models disagree that each contrast lists."""
-MOST = 12
-"""Sides of a comparison."""
+ITEMS, PAGE = 20, 50
+"""Items on which models disagree that each contrast lists, and that the page of all of them has at a time."""
+CURVES = 8
+"""Suites whose learning curves are drawn; another is drawn when it is chosen."""
 COLUMNS = ("run", "model", "status", "check", "value", "low", "high", "n", "result")
 
 
@@ -49,10 +51,13 @@ def routes(site: Site) -> list[BaseRoute]:
     """The pages that compare."""
 
     def page(request: Request) -> Response:
-        sides = _sides(request)
+        query = request.query_params
+        offers = Offers(site, query.get("suite", ""))
+        sides = offers.sides(query)
         context: dict[str, Any] = {
-            "runs": site.shelf.runs()[:500],
+            "offers": offers,
             "sides": sides,
+            "pooling": offers.pooling(sides, query),
             "section": None,
             "curves": [],
             "fault": "",
@@ -60,27 +65,49 @@ def routes(site: Site) -> list[BaseRoute]:
         if len(sides) > 1:
             try:
                 found = _compared(site, request, sides)
-                context |= {"section": compared(found), "sides_named": found.sides, "curves": _curves(site, sides)}
+                context |= {
+                    "section": compared(found),
+                    "sides_named": found.sides,
+                    "curves": _curves(site, request, sides),
+                }
             except (InputError, StoreError) as error:
                 context["fault"] = str(error)
-        query = request.url.query
         return site.page(request, "compare.html", status=400 if context["fault"] else 200, asked=query, **context)
+
+    def differing(request: Request) -> Response:
+        query = request.query_params
+        number = page_number(query.get("page", ""))
+        sides = Offers(site).sides(query)
+        names = {"suites": [escape(query.get("suite", ""))], "checks": [escape(query.get("check", ""))]}
+        with site.writable() as store:
+            choice = Choice(**names, items=PAGE, skip=(number - 1) * PAGE)
+            found = compare(store, [side.compared for side in sides], choice)
+        return site.page(
+            request,
+            "compare_items.html",
+            couple=compared(found).couples[0],
+            row=compared(found).couples[0].rows[0],
+            page=number,
+            size=PAGE,
+            asked=query,
+            sides=sides,
+        )
 
     def as_text(request: Request) -> Response:
         form = request.path_params["form"]
         if form not in TYPES:
             raise HTTPException(404, f"There is no comparison as {form!r}, only as {', '.join(TYPES)}.")
-        found = _compared(site, request, _sides(request))
+        found = _compared(site, request, Offers(site).sides(request.query_params))
         return PlainTextResponse(FORMATS["latex" if form == "tex" else form](found) + "\n", media_type=TYPES[form])
 
     def figure(request: Request) -> Response:
         name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
-        sides = _sides(request)
+        sides = Offers(site).sides(request.query_params)
         made: Sequence[Figure] = ()
         if name.startswith("compared-"):
             made = compared(_compared(site, request, sides)).figures
         elif name.startswith("curve-"):
-            return drawing.answer(dict(_curves(site, sides)).get(name), form, name)
+            return drawing.answer(dict(_curves(site, request, sides)).get(name), form, name)
         return drawing.answer(next((one for one in made if one.id == name), None), form, name)
 
     def suite(request: Request) -> Response:
@@ -101,6 +128,7 @@ def routes(site: Site) -> list[BaseRoute]:
 
     return [
         Route("/compare", page),
+        Route("/compare/items", differing),
         Route("/compare/figure/{name}.vl.json", figure),
         Route("/compare/figure/{name}.{form}", figure),
         Route("/compare.{form}", as_text),
@@ -111,21 +139,7 @@ def routes(site: Site) -> list[BaseRoute]:
     ]
 
 
-def _sides(request: Request) -> list[list[int]]:
-    """What is compared: each `run` is a side, and each `side` several runs with commas between them."""
-    sides = []
-    for text in [*request.query_params.getlist("run"), *request.query_params.getlist("side")]:
-        numbers = [part.strip() for part in text.split(",") if part.strip()]
-        if not all(part.isdecimal() and len(part) < 12 for part in numbers):
-            raise HTTPException(400, f"{text!r} is no number of a run, nor several with commas between them.")
-        if numbers:
-            sides.append([int(part) for part in numbers])
-    if len(sides) > MOST:
-        raise HTTPException(400, f"{len(sides)} runs are too many for one page: choose {MOST} at most.")
-    return sides
-
-
-def _compared(site: Site, request: Request, sides: Sequence[Sequence[int]]) -> Comparison:
+def _compared(site: Site, request: Request, sides: Sequence[Side]) -> Comparison:
     query = request.query_params
     choice = Choice(
         suites=[name for name in query.getlist("suite") if name],
@@ -135,17 +149,24 @@ def _compared(site: Site, request: Request, sides: Sequence[Sequence[int]]) -> C
         items=ITEMS,
     )
     with site.writable() as store:
-        return compare(store, sides, choice)
+        return compare(store, [side.compared for side in sides], choice)
 
 
-def _curves(site: Site, sides: Sequence[Sequence[int]]) -> list[tuple[str, Figure]]:
-    """Learning curves, where the runs are checkpoints of one model whose names tell their steps."""
+def _curves(site: Site, request: Request, sides: Sequence[Side]) -> list[tuple[str, Figure]]:
+    """A chart a suite with the curves of all models, where runs are checkpoints whose names tell their steps."""
+    wanted = [name for name in request.query_params.getlist("suite") if name]
+    numbers = list(dict.fromkeys(number for side in sides for number in side.runs))
     try:
         with site.writable() as store:
-            found = learning_curves(store, [number for side in sides for number in side])
-    except InputError:
+            found = learning_curves(store, numbers, suites=wanted)
+    except (InputError, UnknownName):
         return []
-    return [(f"curve-{place}", figure) for place, figure in enumerate(curve_figures(found))]
+    suites = list(dict.fromkeys(curve.suite for curve in found.curves))
+    figures: list[Figure] = []
+    for suite in suites[:CURVES]:
+        own = replace(found, curves=tuple(curve for curve in found.curves if curve.suite == suite))
+        figures += (replace(figure, title=f"{suite} over training") for figure in curve_figures(own))
+    return [(f"curve-{place}", replace(figure, id=f"curve-{place}")) for place, figure in enumerate(figures)]
 
 
 def _standings(site: Site, suite: str) -> list[Standing]:

@@ -124,7 +124,9 @@ window.wug = (() => {
       form.addEventListener("change", (event) => { if (event.target.matches("select, [type=checkbox], [type=radio]")) form.requestSubmit(); });
       // An address without what was left empty.
       form.addEventListener("formdata", ({ formData }) => {
-        for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+        const kept = [...formData].filter(([, value]) => value !== "");
+        for (const name of new Set(formData.keys())) formData.delete(name);
+        for (const [name, value] of kept) formData.append(name, value);
       });
     }
   };

@@ -1,0 +1,124 @@
+"""The page of comparisons: choosing by model, suite and date, pooling seeds, all items that differ, curves."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from browsing import Served
+from starlette.testclient import TestClient
+
+import made_runs
+import material
+from wug.web.site import Site
+
+SEEDS = [f"causal/lab/small-seed{seed}@{seed}" for seed in (1, 2, 3)]
+
+
+@pytest.fixture
+def seeds(site: Site) -> Site:
+    """Three seeds of one model (runs 1 to 3) that have all right, and another model (run 4) that has half."""
+    for model in SEEDS:
+        made_runs.keep(site.store.path, made_runs.result("s", model, made_runs.outcomes({"accuracy": [True] * 130})))
+    half = [place % 2 == 0 for place in range(130)]
+    made_runs.keep(site.store.path, made_runs.result("s", "causal/lab/big@9", made_runs.outcomes({"accuracy": half})))
+    return site
+
+
+def options(page: str) -> dict[str, str]:
+    """What there is to choose as the first side: value → words."""
+    first = page.partition('<select name="side">')[2].partition("</select>")[0]
+    return {value: html.unescape(text) for value, text in re.findall(r'<option value="([^"]*)"[^>]*>([^<]*)', first)}
+
+
+def test_runs_are_offered_by_model_with_date_and_suites_and_seeds_together(client: TestClient, seeds: Site) -> None:
+    offered = options(client.get("/compare").text)
+    assert list(offered) == ["", "1,2,3", "4", "3", "2", "1"]
+    assert offered["1,2,3"] == "lab/small, 3 seeds (runs 1, 2, 3)"
+    assert re.fullmatch(r"big · \d+ \w+ \d{4}, \d\d:\d\d · 1 suite · run 4", offered["4"])
+
+
+def test_only_runs_with_the_chosen_suite_are_offered(client: TestClient, seeds: Site) -> None:
+    material.keep(seeds.store, material.pairs(items=8))
+    assert list(options(client.get("/compare?suite=reflexives").text)) == ["", "5"]
+
+
+def test_models_stand_for_their_newest_runs_that_share_most(client: TestClient, site: Site) -> None:
+    material.keep(site.store, material.pairs(items=8, model="a/x@1"), material.syntaxgym(model="a/x@1"))
+    material.keep(site.store, material.pairs(items=8, model="a/x@1"), material.syntaxgym(model="a/x@1"))
+    material.keep(site.store, material.pairs(suite="other", items=8, model="a/x@1"))
+    material.keep(site.store, material.pairs(items=8, model="a/y@1"), material.syntaxgym(model="a/y@1"))
+    page = client.get("/compare?model=a/x@1&model=a/y@1").text
+    assert '<option value="2" selected>' in page
+    assert '<option value="4" selected>' in page
+    assert client.get("/compare?model=nobody&model=a/y@1").status_code == 404
+
+
+def test_seeds_are_pooled_and_taken_apart_by_a_click(served: Served, seeds: Site, page: Any) -> None:
+    page.goto("/compare?side=2&side=4")
+    page.click("text=pool all 3 seeds of lab/small")
+    page.wait_for_url("**side=1%2C2%2C3&side=4")
+    assert "mean of runs 1, 2, 3" in page.locator(".about").inner_text()
+    page.click("text=take run 1 alone")
+    page.wait_for_url("**side=1&side=4")
+
+
+def test_choosing_two_models_compares_them(served: Served, seeds: Site, page: Any) -> None:
+    page.goto("/compare")
+    page.select_option("select[name=side] >> nth=0", "1,2,3")
+    page.wait_for_url("**side=1%2C2%2C3**")
+    page.select_option("select[name=side] >> nth=1", "4")
+    page.wait_for_selector("table.compared tbody tr")
+    assert page.locator("table.compared tbody td >> nth=3").inner_text() == "50.0 %"
+
+
+def test_all_items_that_differ_are_there_page_by_page(client: TestClient, seeds: Site) -> None:
+    page = client.get("/compare?side=1&side=4").text
+    link = re.search(r'href="(/compare/items[^"]+)">All 65 items that differ', page)
+    assert link
+    first = client.get(html.unescape(link[1])).text
+    assert "1–50 of 65" in first
+    forth = re.search(r'rel="next" href="([^"]+)"', first)
+    assert forth
+    second = client.get(html.unescape(forth[1])).text
+    assert "51–65 of 65" in second
+    found = [re.findall(r'<tr><th scope="row">(\d+)</th>', text) for text in (first, second)]
+    # The second model has every other item wrong, beginning with the second.
+    assert sorted(map(int, found[0] + found[1])) == list(range(2, 131, 2))
+    assert client.get(html.unescape(forth[1]).replace("page=2", "page=99")).status_code == 200
+
+
+def test_a_suite_whose_name_is_a_pattern_has_its_items_too(client: TestClient, site: Site) -> None:
+    for model, right in (("a/x@1", True), ("a/y@1", False)):
+        rows = made_runs.outcomes({"accuracy": [right] * 30})
+        made_runs.keep(site.store.path, made_runs.result("s[1]*", model, rows))
+    link = re.search(r'href="(/compare/items[^"]+)"', client.get("/compare?side=1&side=2").text)
+    assert link
+    assert "30 items that differ" in client.get(html.unescape(link[1])).text
+
+
+def test_two_sweeps_are_compared_by_their_curves_in_one_chart_a_suite(client: TestClient, site: Site) -> None:
+    for number, name in ((1, "small"), (2, "large")):
+        site.store.change(
+            "INSERT INTO sweeps (key, name, command, started, plan) VALUES (?, ?, 'wug run', '2026', '{}')", name, name
+        )
+        for step in (200, 0, 100):
+            run = site.store.begin(f"{name}{step}", f"causal/{name}@{step}", "x", revision=f"step{step}", sweep=number)
+            values = [place < step // 10 for place in range(30)]
+            rows = made_runs.outcomes({"accuracy": values})
+            for suite in ("s", "t"):
+                site.store.add(run, made_runs.result(suite, f"causal/{name}@{step}", rows))
+            site.store.finish(run, "complete")
+    page = client.get("/compare?side=sweep:1&side=sweep:2").text
+    assert "(the last of 3)" in page
+    assert "s over training" in page
+    rows = client.get("/compare/figure/curve-0.json?side=sweep:1&side=sweep:2").json()
+    assert [(row["model"], row["step"]) for row in rows] == [
+        (f"causal/{name}", step) for name in ("small", "large") for step in ("0", "100", "200")
+    ]
+    chosen = client.get("/compare?side=sweep:1&side=sweep:2&suite=t").text
+    assert "t over training" in chosen
+    assert "s over training" not in chosen
+    assert client.get("/compare?side=sweep:9&side=sweep:2").status_code == 404

@@ -1,0 +1,141 @@
+"""A run that is watched from its start to its end, and killed: its page is right at every look.
+
+The run is a process of its own with a slow model: 28 chunks of questions with a pause at each, some seconds in all.
+`WUG_WATCH_PAUSE=8` in the environment makes it a run of four minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from browsing import Served, client_of
+from starlette.testclient import TestClient
+
+from patience import PATIENCE
+from wug.runs.shelf import Shelf
+
+SCRIPT = Path(__file__).parents[1] / "cli" / "killable.py"
+PAUSE = float(os.environ.get("WUG_WATCH_PAUSE", "0.25"))
+QUESTIONS, SUITES = 192, 2
+FAR = re.compile(r"([\d,]+) of ([\d,]+) questions.*?(\d+) of (\d+) suites? done", re.DOTALL)
+STATUS = re.compile(r'class="status (\w+)"')
+
+
+class Seen(NamedTuple):
+    """How far a run was at a look; what is not shown is counted as none."""
+
+    status: str
+    done: int
+    questions: int
+    judged: int
+    suites: int
+    results: int
+
+
+def stored(shelf: Shelf) -> Seen:
+    """What the store says of its one run."""
+    with shelf.snapshot():
+        run = shelf.run(1)
+        far = run.progress
+        shown = far is not None and run.status in ("running", "interrupted")
+        numbers = (far.done, far.questions, far.judged, far.suites) if far is not None and shown else (0, 0, 0, 0)
+        return Seen(run.status, *numbers, len(shelf.overview([1])))
+
+
+def read(html: str) -> Seen:
+    """What the page of the run says."""
+    found = FAR.search(html.partition('id="about"')[2].partition("<details")[0])
+    numbers = tuple(int(number.replace(",", "")) for number in found.groups()) if found else (0, 0, 0, 0)
+    status = STATUS.search(html)
+    assert status is not None
+    return Seen(status[1], *numbers, len(re.findall(r'<tr id="result-\d+"', html)))
+
+
+@contextmanager
+def running(folder: Path, pause: float = PAUSE) -> Iterator[subprocess.Popen[bytes]]:
+    """A run with a slow model, under way; it is ended at last."""
+    arguments = [folder / "asked.txt", folder / "wug.db", folder / "run-answers.db", pause]
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT), *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        shelf, end = Shelf(folder / "wug.db"), time.monotonic() + PATIENCE
+        while not shelf.runs() or shelf.runs()[0].status != "running":
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def look(client: TestClient, shelf: Shelf) -> Seen:
+    """What the page says, which is what the store said at some moment while it was made."""
+    before = stored(shelf)
+    html = client.get("/run/1").text
+    after = stored(shelf)
+    seen = read(html)
+    if before == after:
+        assert seen == before
+    if before.status == after.status:
+        assert all(low <= own <= high for low, own, high in zip(before[1:], seen[1:], after[1:], strict=True))
+    assert seen.status in (before.status, after.status)
+    return seen
+
+
+def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(served: Served, page: Any) -> None:
+    folder, shelf = served.site.store.path.parent, served.site.shelf
+    client = client_of(served.site)
+    looks: list[Seen] = []
+    shown: list[Seen] = []
+    with running(folder) as process:
+        page.goto("/run/1")
+        page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
+        while process.poll() is None:
+            looks.append(look(client, shelf))
+            shown.append(read(page.content()))
+        assert process.returncode == 0
+    looks.append(look(client, shelf))
+    assert looks[-1] == Seen("complete", 0, 0, 0, 0, SUITES)
+    going = [one for one in looks if one.status == "running" and one.questions]
+    assert {(one.questions, one.suites) for one in going} == {(QUESTIONS, SUITES)}
+    assert [one.done for one in going] == sorted(one.done for one in going)
+    assert len({one.done for one in going}) > 2
+    assert {one.results for one in looks} == {0, 1, 2}  # results came one by one
+    # What stood on the open page was true when it was shown, and it ends where the run did, without a new page.
+    states = {one[:5] for one in looks}
+    assert all(one[:5] in states or (one.done, one.questions) == (0, 0) for one in shown)
+    page.wait_for_selector(".status.complete")
+    assert page.locator("#result-rows tr").count() == SUITES
+    assert page.locator("h1").get_attribute("data-kept") == "yes"
+
+
+def test_after_a_kill_the_page_says_how_far_it_came_and_the_same_command_goes_on(served: Served, page: Any) -> None:
+    folder, shelf = served.site.store.path.parent, served.site.shelf
+    client = client_of(served.site)
+    with running(folder) as process:
+        page.goto("/run/1")
+        while stored(shelf).judged == 0:
+            look(client, shelf)
+        process.send_signal(signal.SIGKILL)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it is dead, and nobody has waited for it yet
+        seen = look(client, shelf)
+        assert (seen.status, seen.questions, seen.judged, seen.results) == ("interrupted", QUESTIONS, 1, 1)
+        page.wait_for_selector(".status.interrupted")
+        words = f"broken off at {seen.done} of {QUESTIONS} questions · 1 of {SUITES} suites done. The same command"
+        assert words in page.locator("#about").inner_text()
+    with running(folder, 0.0) as again:
+        assert again.wait() == 0
+    assert look(client, shelf) == Seen("complete", 0, 0, 0, 0, SUITES)
+    assert len(shelf.runs()) == 1
+    page.wait_for_selector(".status.complete")
