@@ -24,7 +24,7 @@ from wug.types import Check, Estimate, Result, Signature
 from wug.web.serving import prepare
 from wug.web.site import Site
 
-FAMILIES = {
+FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
     "syntaxgym": {
         "Agreement": ("number_orc", "number_prep", "number_src", "reflexive_orc", "reflexive_prep", "reflexive_src"),
         "Licensing": ("npi_orc_any", "npi_orc_ever", "npi_src_any", "npi_src_ever"),
@@ -112,9 +112,9 @@ def make_sweep(path: Path, steps: int = STEPS) -> None:
 STORES = {"runs": make_runs, "sweep": make_sweep}
 
 
-def made(folder: Path) -> dict[str, Path]:
-    """Both stores, made where they are not there yet."""
-    paths = {name: folder / f"{name}.db" for name in STORES}
+def made(folder: Path, names: Sequence[str] = ("runs", "sweep")) -> dict[str, Path]:
+    """Both stores, or some, made where they are not there yet."""
+    paths = {name: folder / f"{name}.db" for name in names}
     for name, path in paths.items():
         if not path.exists():
             STORES[name](path)

@@ -12,6 +12,7 @@ import argparse
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -98,6 +99,7 @@ def shots(site: Site) -> list[Shot]:
         Shot("runs", "/", 1440),
         Shot("runs-dark", "/", 1440, scheme="dark"),
         Shot("runs-phone", "/", 390, 844),
+        Shot("list", "/runs", 1440),
         Shot("run", "/run/1"),
         Shot("syntaxgym", f"/result/{gym}", height=1500),
         Shot("syntaxgym-dark", f"/result/{gym}", scheme="dark"),
@@ -121,6 +123,22 @@ def shots(site: Site) -> list[Shot]:
         Shot("error", "/result/4711"),
     ]
     return [shot for shot in found if "/result/0" not in shot.path]
+
+
+LARGE = {"runs": Shot("runs-large", "/", 1440, 1000), "sweep": Shot("runs-sweep", "/", 1440, 600)}
+"""The first page of stores that `benchmarks/first_page.py` makes."""
+
+
+def take_large(folder: Path, stores: Path, only: str) -> None:
+    """Pictures of the first page of large stores."""
+    sys.path.insert(0, str(HERE.parent / "benchmarks"))
+    from first_page import made
+
+    wanted = [name for name, shot in LARGE.items() if only in shot.name]
+    for name, path in made(stores, wanted).items():
+        site = Site(store=Store(path), cache=stores / "answers.db")
+        with served(site) as address:
+            take(site, address, [LARGE[name]], folder)
 
 
 def take(site: Site, address: str, wanted: Sequence[Shot], folder: Path) -> None:
@@ -177,8 +195,10 @@ def main() -> None:
             fill(store)
         site = Site(store=store, cache=Path("answers.db"), folders=(Path(),), models=("wug-causal", "wug-lstm"))
         wanted = [shot for shot in shots(site) if given.only in shot.name]
+        pictures = folder if given.folder else HERE / "images"
         with served(site) as address:
-            take(site, address, wanted, folder if given.folder else HERE / "images")
+            take(site, address, wanted, pictures)
+        take_large(pictures, folder, given.only)
 
 
 if __name__ == "__main__":

@@ -159,11 +159,11 @@ class Choice:
     and one over all suites."""
     items: int = 0
     """Disagreements to list with each contrast."""
-    skip: int = 0
-    """Disagreements to pass over before those."""
     interval: IntervalKind = "t"
     """Of means; the interval of right or wrong, one outcome an item, is always Tango's."""
     seed: int = 0
+    skip: int = 0
+    """Disagreements to pass over before those that are listed."""
 
 
 def compare(store: Store, sides: Sequence[Sequence[int]], choice: Choice | None = None) -> Comparison:

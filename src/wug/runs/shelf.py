@@ -409,6 +409,7 @@ def _run_of(row: Any) -> Run:
     """
     status: Status = row["status"] if row["status"] in get_args(Status) else "failed"
     texts = {name: "" if row[name] is None else str(row[name]) for name in ("model", "command", "started")}
+    said: dict[str, Any] = {name: None if row[name] is None else str(row[name]) for name in SPOKEN}
     return Run(
         id=row["id"],
         status="interrupted" if status == "running" and not _goes_on(row) else status,
@@ -418,7 +419,7 @@ def _run_of(row: Any) -> Run:
         revision=row["revision"],
         sweep=row["sweep"],
         progress=progress_of(row),
-        **{name: None if row[name] is None else str(row[name]) for name in SPOKEN},
+        **said,
         **texts,
     )
 

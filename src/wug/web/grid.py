@@ -73,6 +73,11 @@ class Line:
     mark: str
     """Changes with anything that the line shows."""
 
+    @property
+    def sweep(self) -> bool:
+        """Whether it is a sweep."""
+        return self.key.startswith("sweep:")
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -100,6 +105,8 @@ class Grid:
     phenomena: tuple[tuple[str, int], ...]
     rows: int
     """Of all pages."""
+    sweeps: int
+    """Of these."""
     suites: int
     pages: int
     column_pages: int
@@ -184,6 +191,7 @@ def grid(source: Source, wanted: Wanted) -> Grid:
         families=_spans(shown, lambda column: (column.label[0],)),
         phenomena=_spans(shown, lambda column: column.label),
         rows=len(found.rows),
+        sweeps=sum(row.is_sweep for row in found.rows),
         suites=len(found.columns),
         pages=pages,
         column_pages=column_pages,

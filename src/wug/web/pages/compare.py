@@ -78,9 +78,9 @@ def routes(site: Site) -> list[BaseRoute]:
         query = request.query_params
         number = page_number(query.get("page", ""))
         sides = Offers(site).sides(query)
-        names = {"suites": [escape(query.get("suite", ""))], "checks": [escape(query.get("check", ""))]}
+        suites, checks = ([escape(query.get(name, ""))] for name in ("suite", "check"))
         with site.writable() as store:
-            choice = Choice(**names, items=PAGE, skip=(number - 1) * PAGE)
+            choice = Choice(suites, checks, items=PAGE, skip=(number - 1) * PAGE)
             found = compare(store, [side.compared for side in sides], choice)
         return site.page(
             request,
