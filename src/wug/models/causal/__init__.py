@@ -17,8 +17,9 @@ from wug.models._fingerprint import Folder, folder_of
 from wug.models._options import DEVICE, DTYPE, NODES, TRUST
 from wug.models._passages import passages, room, to_the_left
 from wug.models._ragged import Ints, Ragged
+from wug.models._shared_tokens import shared_tokeniser
 from wug.models._spec import Identity, ModelSpec
-from wug.models._tokens import Tokenised, Tokeniser, word_spans
+from wug.models._tokens import Tokenised, word_spans
 from wug.models.causal.boundary import WordStarts, word_starts
 from wug.models.causal.forward import Asked, Engine
 from wug.models.causal.fused import fuse_activations
@@ -85,7 +86,7 @@ class CausalModel:
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
         options = spec.read(OPTIONS)
         self._spec = spec
-        self._tokenise = Tokeniser(loaded.tokenizer)
+        self._tokenise = shared_tokeniser(loaded.tokenizer)
         self._bos = _start_mark(loaded.tokenizer, options["bos"], spec)
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
