@@ -138,9 +138,11 @@ def run(
 ) -> Results:
     """A result for each suite and model; both may be names, paths, what is open already, or lists of these.
 
-    Without models the built-in one that fits is asked. `limit`: so many items of each suite. `store`: a file that
-    keeps the run, for `wug view` and `open_store`. `cache`: a file that keeps answers, so that a run resumes.
-    `options`: of scoring. `interval`: wilson or clopper-pearson. `progress` is told how many of how many are done.
+    Without models the built-in one that fits is asked. A name may be a pattern or a list, `causal:NAME@step*`,
+    `causal:runs/*/checkpoint-*`, `@models.txt`: these are a sweep, in which a model that fails is a warning. `limit`:
+    so many items of each suite. `store`: a file that keeps the run, for `wug view` and `open_store`. `cache`: a file
+    that keeps answers, so that a run resumes. `options`: of scoring. `interval`: wilson or clopper-pearson. `progress`
+    is told how many of how many are done.
     """
     from wug.api import running
     from wug.api.settings import as_text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -11,12 +12,13 @@ from wug import stats
 from wug.api.model import Model, model_of
 from wug.api.results import Results
 from wug.api.stores import Store
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError, ModelError, UnknownName
 from wug.files import user_path
-from wug.runs import opening
+from wug.runs import opening, patterns
 from wug.runs.cache import Cache
 from wug.runs.evaluate import record
 from wug.runs.store import Store as Kept
+from wug.runs.sweep import Plan, Swept, Told, shared_once, sweep
 from wug.types import Result, Suite
 
 Progress = Callable[[int, int], None]
@@ -49,7 +51,16 @@ def run(
     results: list[Result] = []
     runs: list[int] = []
     try:
-        for model, own in _who(models, asked):
+        named = None if models is None else list(models)
+        if named is not None and any(map(_is_pattern, named)):
+            plan = _plan(named, asked, interval, _also(limit, options))
+            swept = sweep(plan, store=kept, cache=answers, tell=None if progress is None else _in_questions(progress))
+            if swept.failures and not swept.found:
+                raise ModelError(_failed(swept))
+            if swept.failures:
+                warnings.warn(_failed(swept), stacklevel=4)
+            return Results(swept.results, runs=list(swept.runs.values()), store=path)
+        for model, own in _who(named, asked):
             command = f"wug.run({[suite.name for suite in own]}, {model.id!r}{_also(limit, options)})"
             found = record(
                 own, model.opened, command=command, store=kept, cache=answers, interval=interval, tell=progress
@@ -61,6 +72,48 @@ def run(
             if file is not None:
                 file.close()
     return Results(results, runs=runs, store=path)
+
+
+def _is_pattern(model: object) -> bool:
+    return isinstance(model, (str, Path)) and patterns.is_pattern(str(model))
+
+
+def _plan(models: Sequence[object], suites: Sequence[Suite], interval: stats.Method, also: str) -> Plan:
+    """What is asked of the models that names and patterns stand for, as a sweep."""
+    texts = [str(one) for one in models if isinstance(one, (str, Path))]
+    if len(texts) < len(models):
+        raise InputError("patterns cannot stand in one list with models that are open already: ask these by themselves")
+    found = patterns.expand(texts)
+    specs = tuple(opening.model_spec(named.text) for named in found)
+    return Plan(
+        models=specs,
+        suites=shared_once(suites),
+        command=f"wug.run({[suite.name for suite in suites]}, {texts}{also})",
+        name=" ".join(texts),
+        scope=tuple(texts),
+        interval=interval,
+        commits={
+            (spec.name, spec.revision or ""): named.commit
+            for spec, named in zip(specs, found, strict=True)
+            if named.commit is not None
+        },
+    )
+
+
+def _in_questions(progress: Progress) -> Callable[[Told], None]:
+    """Progress of a sweep as questions, each model counted as having those of the one that is asked."""
+
+    def tell(told: Told) -> None:
+        done, total = told.questions
+        if total:
+            progress(told.done * total + done, told.models * total)
+
+    return tell
+
+
+def _failed(swept: Swept) -> str:
+    lines = "\n".join(f"  {failure.model}: {failure.message}" for failure in swept.failures)
+    return f"{len(swept.failures)} models failed; the same call tries them again\n{lines}"
 
 
 def suites_of(given: Iterable[str | Path | Suite], options: Mapping[str, str], kind: str | None) -> list[Suite]:

@@ -66,13 +66,15 @@ def command(
     """Compare runs item by item: who is ahead, and how surely.
 
     RUN is a number, the beginning of a name, or last. Runs are compared on the items that they share. Those joined by
-    commas are one side: the seeds or checkpoints of a model, as their mean.
+    commas are one side: the seeds or checkpoints of a model, as their mean. sweep:NAME are all runs of a sweep; with
+    --curve, one sweep over its training steps, or two of them step by step.
 
     \b
     wug compare 1 2
     wug compare 1 2 3 --all-pairs --suite 'blimp*' --format latex
     wug compare 1,2,3 4,5,6 --items 10
     wug compare --curve 1 2 3 4 -o curve.svg
+    wug compare --curve sweep:small sweep:large
     """
     from wug.runs.compare import Choice
     from wug.runs.naming import side
@@ -86,11 +88,14 @@ def command(
         if output.suffix.lower() in PAGES:
             charts.require()
     store = common.open_store(db)
+    choice = Choice(suites, checks, all_pairs, pool, items, interval, seed)
+    if curve and all(text.startswith("sweep:") for text in sides):
+        _sweeps(store, sides, choice, output, form)
+        return
     numbers = [side(store.shelf, text) for text in sides]
     if curve:
         _curve(store, [number for side in numbers for number in side], suites, checks, steps, output, form)
         return
-    choice = Choice(suites, checks, all_pairs, pool, items, interval, seed)
     _compare(store, numbers, choice, output, form)
 
 
@@ -139,6 +144,33 @@ def _curve(
         common.say(f"wrote {output}")
     else:
         common.deliver_text(learning.FORMATS[_form(output, form)](curves), output)
+
+
+def _sweeps(store: Store, names: tuple[str, ...], choice: Choice, output: Path | None, form: str) -> None:
+    """One sweep as curves, or two step by step; as a chart, the curves of all of them."""
+    from wug.runs.sweep_curves import compare_sweeps, sweep_curves
+    from wug.runs.sweeps import find
+    from wug.show import charts, learning, sweep
+
+    found = [find(store.shelf, name) for name in names]
+    drawn = output is not None and output.suffix.lower() in (*CHARTS, ".html")
+    if len(found) == 1 or drawn:
+        curves = sweep_curves(store.shelf, found, suites=choice.suites, checks=choice.checks)
+        if output is not None and drawn:
+            charts.save(sweep.chart(curves), output)
+            common.say(f"wrote {output}")
+        elif output is None and form == "table":
+            sweep.show_curves(curves, _console())
+        else:
+            common.deliver_text(learning.FORMATS[_form(output, form)](curves), output)
+        return
+    if len(found) > 2:
+        raise click.UsageError("--curve compares two sweeps; for more, -o curves.svg draws them together")
+    compared = compare_sweeps(store, found[0], found[1], choice)
+    if output is None and form == "table":
+        sweep.show_comparison(compared, _console())
+    else:
+        common.deliver_text(sweep.FORMATS[_form(output, form)](compared), output)
 
 
 def _page(store: Store, found: Comparison, output: Path) -> None:

@@ -66,7 +66,7 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, as_json: 
     if what in (None, "models"):
         _print_models(made["models"](), everything=everything, gap=what is None)
     if what in (None, "runs"):
-        print_runs(made["runs"](), gap=what is None, most=None if what else LATEST)
+        print_runs(_with_sweeps(made["runs"](), db), gap=what is None, most=None if what else LATEST)
 
 
 def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
@@ -276,6 +276,28 @@ def news(run: Run) -> str:
     if run.status in ("running", "interrupted") and run.progress is not None:
         return in_words(run.progress, going=run.status == "running")
     return " ".join((run.message or run.note or "").split())
+
+
+def _with_sweeps(rows: Rows, db: Path | None) -> Rows:
+    """The runs that stand for themselves, and each sweep as a line where its latest run would be."""
+    from wug.runs.sweeps import counts, members, sweeps
+
+    shelf = common.open_store(db).shelf
+    placed = [(int(row["run"]), row) for row in rows if row["sweep"] is None]
+    for sweep in sweeps(shelf):
+        every = members(shelf, sweep)
+        latest = max((member.run.id for member in every if member.run is not None), default=0)
+        line = {
+            **dict.fromkeys(rows[0] if rows else ("name",)),
+            "run": str(sweep),
+            "status": ", ".join(f"{number} {word}" for word, number in counts(every).items()),
+            "model": f"{len(sweep.models)} models",
+            "suites": len(sweep.suites),
+            "started": sweep.started,
+            "command": sweep.command,
+        }
+        placed.append((latest, line))
+    return [row for _, row in sorted(placed, key=lambda pair: -pair[0])]
 
 
 def _cell(value: object) -> str:

@@ -13,6 +13,7 @@ import click
 from wug.cli import _common as common
 from wug.cli import _flags as flags
 from wug.cli import _printing as printing
+from wug.cli import _sweeping as sweeping
 
 if TYPE_CHECKING:
     from wug.models import ModelSpec
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     "models",
     multiple=True,
     envvar="WUG_MODEL",
-    help="Such as causal:gpt2; repeatable.  [default: the built-in model that fits]",
+    help="Such as causal:gpt2, 'causal:runs/*/checkpoint-*', 'causal:NAME@step*' or @LIST; repeatable.  [default: the "
+    "built-in model that fits]",
 )
 @click.option(
     "-S",
@@ -49,16 +51,18 @@ if TYPE_CHECKING:
     "--limit", type=click.IntRange(min=1), metavar="N", help="Only N items of each suite, every group with its share."
 )
 @common.choice("--interval", "wilson", "clopper-pearson", help="How intervals of shares are made.")
-@common.choice(
-    "--engine", "local", "ray", help="Where the model runs: on this machine, or in copies on a Ray cluster, one a GPU."
-)
+@common.choice("--engine", "local", "ray", help="Where models run: on this machine, or on a Ray cluster, one a GPU.")
 @click.option(
     "-o",
     "--output",
     type=common.OUTPUT_FILE,
     help="Also write the results to a file; its suffix says how: .json .csv .tsv .md .tex, .html a report.",
 )
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="With --engine ray, how many copies.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="With --engine ray, how many models or copies at a time."
+)
+@click.option("--sweep", "sweep_name", metavar="NAME", help="Keep the runs as one sweep of this name.")
+@click.option("--dry-run", is_flag=True, help="Print what would be asked, and how much of it is cached; ask nothing.")
 def command(
     suites: tuple[str, ...],
     more: tuple[str, ...],
@@ -76,6 +80,8 @@ def command(
     engine: str,
     output: Path | None,
     workers: int | None,
+    sweep_name: str | None,
+    dry_run: bool,
     summary: bool,
     by: tuple[str, ...],
     save: bool,
@@ -85,8 +91,9 @@ def command(
 ) -> int:
     """Ask models what suites want to know, and print what was found.
 
-    SUITE is a file, a folder, a built-in name (`wug list suites`) or a published set (`wug data list`). A run that
-    was stopped, even killed, goes on where it was when the same command is given again.
+    SUITE is a file, a folder, a built-in name (`wug list suites`) or a published set (`wug data list`); or a sweep
+    file, which names models too. A run that was stopped, even killed, goes on where it was when the same command is
+    given again.
 
     \b
     wug run wug_agreement_pp                                     the built-in model that fits
@@ -94,45 +101,73 @@ def command(
     wug run blimp/anaphor_agreement --fetch --model causal:gpt2   a published set, fetched where it is not here
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
+    wug run wug_syntaxgym --model 'causal:runs/*/checkpoint-*' --dry-run   what a sweep would ask
+    wug run sweep.toml --engine ray                              models, suites and options from a file
     """
-    from wug import options, registry
     from wug.runs.cache import Cache
-    from wug.runs.opening import model_spec
     from wug.runs.store import Store
 
     common.refuse_both(summary, by)
     if output is not None:
         _require_writer(output, save)
-    if not suites + more:
+    asked = suites + more
+    written = sweeping.read_file(asked, models, kind, tags, limit)
+    if written is not None:
+        asked, models, kind, tags, limit = written.suites, written.models, written.kind, written.tags, written.limit
+        suite_options, model_options = {**written.suite, **suite_options}, {**written.model, **model_options}
+        interval = written.interval or interval
+        sweep_name = sweep_name or written.name
+    if not asked:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
     if workers is not None and engine == "local":
         raise click.UsageError("--workers is for --engine ray")
     if accept and not fetch:
         raise click.UsageError("--accept is for --fetch")
     if fetch:
-        _fetch(suites + more, accept)
+        _fetch(asked, accept)
     given = flags.Flags(**flagged)
-    chosen = _open(suites + more, {**suite_options, **given.suite_options}, kind, tags, limit)
+    chosen = _open(asked, {**suite_options, **given.suite_options}, kind, tags, limit)
     store = Store(db or common.default_db()) if save else None
     answers = None if no_cache else Cache(cache or common.default_cache())
     common.tell_places(None if store is None else store.path, None if answers is None else answers.path)
+
+    def spec_of(name: str) -> ModelSpec:
+        return _spec(name, given, model_options)
+
     results: list[Result] = []
     saved: dict[str, int] = {}
+    if sweep_name or dry_run or sweeping.are_many(models):
+        plans = [
+            sweeping.plan(names, own, spec_of, sweep_name, interval)
+            for names, own in ([(models, chosen)] if models else [([name], own) for name, own in _who((), chosen)])
+        ]
+        if dry_run:
+            return max(sweeping.show_outlook(plan, store, answers, form) for plan in plans)
+        swept = [sweeping.run(plan, store, answers, engine=engine, workers=workers) for plan in plans]
+        results = [result for one in swept for result in one.results]
+        if output is not None:
+            _write(results, output, store, [run for one in swept for run in one.runs.values()])
+        for plan, one in zip(plans, swept, strict=True):
+            sweeping.deliver(plan, one, store, form, summary=summary, by=by)
+        _print_words(results, given, form)
+        return 1 if any(one.failed for one in swept) else 0
     for name, own in _who(models, chosen):
-        spec = model_spec(name)
-        known = options.names(registry.find("models", spec.kind).OPTIONS)
-        wanted = {**spec.options, **given.model_options(known), **model_options}
-        opened = _opened(name, dataclasses.replace(spec, options=wanted), engine, workers)
+        opened = _opened(name, spec_of(name), engine, workers)
         results += _run(own, name, opened, interval, store, answers, saved)
     if output is not None:
         _write(results, output, store, saved.values())
     common.deliver_made(results, form, common.next_steps(saved) if saved else None, summary=summary, by=by)
+    _print_words(results, given, form)
+    return 1 if any(result.status == "failed" for result in results) else 0
+
+
+def _print_words(results: Sequence[Result], given: flags.Flags, form: str) -> None:
+    """Print the log-probabilities of words, where they are asked for."""
     if given.print_word_probs and form == "table":
         from wug.families.pairs.show import word_probabilities
 
         for line in (line for result in results for line in word_probabilities(result)):
             printing.echo(line)
-    return 1 if any(result.status == "failed" for result in results) else 0
 
 
 def _require_writer(output: Path, save: bool) -> None:
@@ -155,6 +190,16 @@ def _write(results: Sequence[Result], output: Path, store: Store | None, runs: I
         common.write_page(store, runs, None, output)
     else:
         common.deliver_text(FORMATS[common.SUFFIXES[output.suffix.lower()]](results), output)
+
+
+def _spec(name: str, given: flags.Flags, model_options: Mapping[str, str]) -> ModelSpec:
+    """A model with the options of its name, of flags and of -M."""
+    from wug import options, registry
+    from wug.runs.opening import model_spec
+
+    spec = model_spec(name)
+    known = options.names(registry.find("models", spec.kind).OPTIONS)
+    return dataclasses.replace(spec, options={**spec.options, **given.model_options(known), **model_options})
 
 
 def _fetch(names: Sequence[str], accept: bool) -> None:

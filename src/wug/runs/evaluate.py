@@ -130,6 +130,7 @@ def record(
     interval: stats.Method = "wilson",
     tell: Progress | None = None,
     origin: str | None = None,
+    sweep: int | None = None,
 ) -> Recorded:
     """Ask `model` what `suites` want to know; each result is in the store before the next one is made.
 
@@ -148,9 +149,8 @@ def record(
         if store is None:
             results += (_judge(task, asker, interval) for task in _asked(tasks, asker, counted=True))
             return Recorded(None, tuple(results))
-        key = run_key([task.signature for task in tasks], {"interval": interval, "given": dict(whole.given)})
-        named = {} if whole.spec is None else {"specification": str(whole.spec), "revision": whole.spec.revision}
-        with store.writing(key, whole.id, command, origin=origin, **named) as (number, add):
+        key = _key(tasks, whole, interval)
+        with store.writing(key, whole.id, command, origin=origin, sweep=sweep, **named(whole)) as (number, add):
             report.begin(store, number, len(tasks), asker.model.done, asker.model.questions)
             for task in _asked(tasks, asker, counted=True):
                 with closing(Waiting()) as waiting:
@@ -160,6 +160,21 @@ def record(
     finally:
         if cache is not None and cache.damaged:
             log.warning("%s answers in the cache were damaged, and asked anew", f"{cache.damaged:,}")
+
+
+def key_of(suites: Sequence[Suite], model: Opened, interval: stats.Method) -> str:
+    """What makes two commands the same run of a model."""
+    return _key(_tasks(suites, ask_through(model)), model, interval)
+
+
+def named(model: Opened) -> dict[str, str | None]:
+    """What the user called a model, as the store keeps it."""
+    spec = model.spec
+    return {} if spec is None else {"specification": str(spec), "revision": spec.revision}
+
+
+def _key(tasks: Sequence[Task], model: Opened, interval: stats.Method) -> str:
+    return run_key([task.signature for task in tasks], {"interval": interval, "given": dict(model.given)})
 
 
 def _tasks(suites: Sequence[Suite], asker: Asker) -> list[Task]:

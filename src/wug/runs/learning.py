@@ -90,7 +90,7 @@ def learning_curves(
             for estimate in _wanted(result, suites, checks):
                 key = (_mark(result), estimate.check, series, result.kind)
                 found.setdefault(key, {}).setdefault(step, []).append((run.id, result, estimate))
-    curves = tuple(curve for key, points in found.items() if (curve := _curve(key, points)))
+    curves = tuple(curve for key, points in found.items() if (curve := curve_through(key, points)))
     if not curves:
         raise InputError("no check of any suite was asked of two steps of one model, so there is no curve to draw")
     single = len(found) - len(curves)
@@ -102,6 +102,18 @@ def step_of(name: str) -> float | None:
     """The training step in a name (`step1000`, `checkpoint-2k`, `epoch_3`), or None."""
     match = _STEP.search(name) or _NUMBER.match(name)
     return None if match is None else float(match[1]) * _UNITS[match[2].lower()]
+
+
+def step_in(run: Run) -> float | None:
+    """The training step of a run, from what its model is called; None where that does not tell."""
+    return next((step for name in _names(run, ()) if (step := step_of(name)) is not None), None)
+
+
+def training_of(name: str) -> str:
+    """What a model is called without its step: the training that it is a checkpoint of."""
+    bare = _STEP.sub("", name)
+    head, slash, last = bare.rpartition("/")
+    return (head if slash and last.startswith(".") else bare).rstrip("-_/@.") or name
 
 
 def _steps(
@@ -154,7 +166,7 @@ def _mark(result: Result) -> str:
     return result.signature.get("suite") or result.suite
 
 
-def _curve(
+def curve_through(
     key: tuple[str, str, str, str], points: Mapping[float, Sequence[tuple[int, Result, Estimate]]]
 ) -> Curve | None:
     """The curve through some points; None through one."""

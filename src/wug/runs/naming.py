@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from wug.errors import StoreError, nearest
 from wug.files import shortened
+from wug.runs import sweeps
 from wug.runs.shelf import Run, Shelf
 
 LAST = "last"
@@ -48,7 +49,12 @@ def numbers(shelf: Shelf, words: Iterable[str]) -> list[int]:
 
 
 def side(shelf: Shelf, text: str) -> list[int]:
-    """The numbers of the runs of `1,2,base`: words joined by commas, or one name that has commas itself."""
+    """The numbers of the runs of `1,2,base`: words joined by commas, or one name that has commas itself.
+
+    `sweep:NAME` stands for all runs of a sweep that are complete.
+    """
+    if text.startswith(sweeps.PREFIX):
+        return [run.id for run in sweeps.runs_of(shelf, sweeps.find(shelf, text)) if run.status == "complete"]
     if any(run.name == text for run in shelf.runs()):
         return numbers(shelf, [text])
     return numbers(shelf, text.split(","))

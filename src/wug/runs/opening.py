@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -246,11 +247,25 @@ def read_back(path: Path, kind: str | None = None, options: Mapping[str, str] | 
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> Opened:
     """The model that a user names: loaded, or known by its files and loaded when it is first asked."""
     spec = model_spec(named, options) if isinstance(named, str) else named
+    return open_unloaded(spec) or Opened(_load(registry.find("models", spec.kind), spec), spec)
+
+
+def open_unloaded(spec: ModelSpec) -> Opened | None:
+    """The model, known by its files and loaded when it is first asked; None where only loading tells what it is."""
     backend = registry.find("models", spec.kind)
     spec.read(backend.OPTIONS)
     identify: Identify | None = vars(backend).get("identify")
     identity = None if identify is None else identify(spec)
-    return Opened(backend.load(spec) if identity is None else defer(identity, lambda: backend.load(spec)), spec)
+    return None if identity is None else Opened(defer(identity, lambda: _load(backend, spec)), spec)
+
+
+_LOADING = threading.RLock()
+
+
+def _load(backend: Any, spec: ModelSpec) -> Any:
+    """The model, loaded: one at a time, since neither the first import of transformers nor its loading bears two."""
+    with _LOADING:
+        return backend.load(spec)
 
 
 def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec:

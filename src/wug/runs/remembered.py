@@ -60,8 +60,8 @@ class Remembered(ABC, Generic[Question, Replies]):
         self.ordered: bool = getattr(model, "ordered", False)
         self._model = model
         self._cache, self._progress = cache or Cache(), progress
-        whose = identity(verb, model.id, model.options, given or {})
-        self._start = hashlib.blake2b(whose.encode(), digest_size=KEY)
+        of = identity(verb, model.id, model.options, given or {})
+        self._start = hashlib.blake2b(of.encode(), digest_size=KEY)
         self._whose = self._start.digest()
         self._known = Places()
         self._held: _Held[Replies] = _Held()
@@ -88,6 +88,10 @@ class Remembered(ABC, Generic[Question, Replies]):
         if isinstance(self._model, Deferred) and not self._model.is_loaded:
             return CHUNK  # the cache has the answers
         return CHUNKS * self._model.chunk
+
+    def missing(self, questions: Sequence[Question]) -> int:
+        """How many of these questions the cache cannot answer, each counted once."""
+        return len(self._unanswered(questions, self._keys(questions)).missing)
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """Count questions that will be asked, and load a model that is not loaded yet if it has to answer any."""
@@ -284,6 +288,12 @@ class RememberedGenerator(Remembered[str | Source, Answers]):
 
     def _joined(self, questions: Sequence[str | Source], parts: Sequence[Answers], order: Ints) -> Answers:
         return Answers(chain.from_iterable(parts)).take(order.tolist())
+
+
+def whose(can: str, model: str, options: Mapping[str, str], given: Mapping[str, str]) -> bytes:
+    """What the cache keeps the answers of a model under; `can` is scorer or generator."""
+    text = identity("score" if can == "scorer" else "generate", model, options, given)
+    return hashlib.blake2b(text.encode(), digest_size=KEY).digest()
 
 
 def identity(verb: str, model: str, options: Mapping[str, str], given: Mapping[str, str]) -> str:

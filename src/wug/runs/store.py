@@ -139,6 +139,18 @@ class Store:
                     return self._seal_run(run)
             return self._seal_run(self._insert("runs", {"key": key, "model": model, "started": _now(), **row}))
 
+    def begin_sweep(self, key: str, name: str, command: str, plan: str) -> int:
+        """The number of a sweep: the one of this key with what it is called and has in it now, or a new one."""
+        row = {"name": storable(name), "command": command, "plan": plan}
+        with self._transaction():
+            found = self._db.execute("SELECT id FROM sweeps WHERE key = ?", (key,)).fetchone()
+            if found is None:
+                return self._insert("sweeps", {"key": key, "started": _now(), **row})
+            changes = ", ".join(f"{column} = ?" for column in row)
+            self._db.execute(f"UPDATE sweeps SET {changes} WHERE id = ?", (*row.values(), found["id"]))
+            number: int = found["id"]
+            return number
+
     def add(self, run: int, result: Result, outcomes: Waiting | None = None) -> Result:
         """Keep a result with all its outcomes, or with those that wait; it comes back as the store has it."""
         waiting = outcomes or Waiting()

@@ -94,7 +94,7 @@ def figures(curves: Curves) -> list[Figure]:
     panels: dict[str, list[Curve]] = {}
     for curve in curves.curves:
         panels.setdefault("share of items" if curve.share else curve.check.replace("_", " "), []).append(curve)
-    named = {name: _names(own) for name, own in panels.items()}
+    named = {name: names(own) for name, own in panels.items()}
     return [
         Figure(
             id=f"curve-{place}",
@@ -127,7 +127,7 @@ def _owners(curves: Curves) -> list[Curve]:
     return [curve for curve in curves.curves for _ in curve.points]
 
 
-def _names(curves: list[Curve]) -> list[str]:
+def names(curves: list[Curve]) -> list[str]:
     """A name for each curve: as much of suite, check and model as tells them apart."""
     parts = [(curve.suite, curve.check.replace("_", " "), curve.series) for curve in curves]
     telling = [place for place in range(3) if len({part[place] for part in parts}) > 1] or [1]

@@ -1,0 +1,165 @@
+"""Models by pattern and by list: what a user writes for many of them, as the models that it stands for.
+
+`causal:runs/*/checkpoint-*` are folders, `causal:EleutherAI/pythia-70m@step*` revisions of the hub, `@models.txt` the
+lines of a file. `*` stands for anything and `[…]` for one of some characters; `?` begins a model's options.
+"""
+
+from __future__ import annotations
+
+import glob
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from wug import registry
+from wug.errors import InputError, MissingExtra, ModelError
+from wug.files import existing, read_lines, shortened, user_path
+
+VERBATIM = ("command", "endpoint")
+"""Kinds whose names may have any characters in them."""
+FOLDERS = ("causal", "masked", "seq2seq", "prompt")
+"""Kinds whose models are folders with a config.json."""
+
+log = logging.getLogger("wug")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A model as a command could name it."""
+
+    text: str
+    commit: str | None = None
+    """Of a revision of the hub, the commit that it stands for now."""
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text stands for several models."""
+    kind, name, _ = _parted(text)
+    return text.startswith("@") or (kind not in VERBATIM and _has_wildcards(name))
+
+
+def expand(texts: Iterable[str]) -> list[Named]:
+    """The models of some names, patterns and lists, in order, each once."""
+    return list({named.text: named for text in texts for named in _expanded(text)}.values())
+
+
+def natural(text: str) -> list[tuple[int, int, str]]:
+    """What to sort by so that step2 comes before step10."""
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", text) if part]
+
+
+def _expanded(text: str) -> Iterator[Named]:
+    if text.startswith("@"):
+        for line in _listed(user_path(text[1:])):
+            yield from _expanded(line)
+    elif not is_pattern(text):
+        yield Named(text)
+    else:
+        kind, name, options = _parted(text)
+        before = f"{kind}:" if kind else ""
+        found = [Named(f"{before}{path}{options}") for path in _paths(kind, name)]
+        yield from found or _revisions(text, before, name, options)
+
+
+def _listed(path: Path) -> Iterator[str]:
+    """The lines of a list of models: without comments, which `#` begins, and empty ones."""
+    if not path.is_file():
+        raise InputError("there is no such list of models. @FILE names a text file with one model a line", file=path)
+    count = 0
+    for number, line in enumerate(read_lines(path), 1):
+        text = re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip()
+        if text.startswith("@"):
+            raise InputError("a list cannot name another list", file=path, place=f"line {number}")
+        if text:
+            count += 1
+            yield text
+    if not count:
+        raise InputError("the list names no model", file=path)
+
+
+def _paths(kind: str, name: str) -> list[str]:
+    """The models among the files and folders that fit, in natural order."""
+    pattern = str(Path(name).expanduser()) if name.startswith("~") else name
+    fitting = sorted(glob.glob(pattern), key=natural)  # noqa: PTH207 (names as they are written, no hidden ones)
+    found = [path for path in fitting if _is_model(kind, Path(path))]
+    if fitting and not found:
+        raise InputError(
+            f"{len(fitting)} files or folders fit, such as {fitting[0]}, and none is a model. A model's folder has a "
+            "config.json",
+            file=shortened(name),
+        )
+    return found
+
+
+def _is_model(kind: str, path: Path) -> bool:
+    if kind in FOLDERS:
+        return (path / "config.json").is_file()
+    return bool(kind) or (path / "config.json").is_file() or path.suffix == ".pt"
+
+
+def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Named]:
+    """The revisions of a model of the hub that fit, in natural order."""
+    repository, at, pattern = name.rpartition("@")
+    if not at or _has_wildcards(repository) or repository.count("/") > 1 or repository.startswith((".", "/", "~")):
+        raise InputError(f"no file or folder fits the model {shortened(text)!r}")
+    known = hub_revisions(repository)
+    fitting = sorted((revision for revision in known if fnmatchcase(revision, pattern)), key=natural)
+    if not fitting:
+        there = ", ".join(sorted(known, key=natural)[:8]) + (", …" if len(known) > 8 else "")
+        raise InputError(f"no revision of {repository} fits {pattern!r}. There is: {there or 'none'}")
+    for revision in fitting:
+        yield Named(f"{before}{repository}@{revision}{options}", known[revision])
+
+
+def hub_revisions(repository: str) -> dict[str, str]:
+    """The branches and tags of a model of the hub with their commits; where the hub is away, those on this machine."""
+    try:
+        import huggingface_hub
+        from huggingface_hub import errors
+    except ImportError:
+        raise MissingExtra("a model of the hub", "hf") from None
+    try:
+        refs: Any = huggingface_hub.HfApi().list_repo_refs(repository)
+    except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
+        raise ModelError(f"{repository}: neither a folder here nor a model of the hub ({_first(error)})") from None
+    except Exception as error:  # without a network the hub's client raises whatever its own client does
+        here = _fetched(repository)
+        if not here:
+            raise ModelError(
+                f"{repository}: its revisions are not known, since the hub cannot be reached ({_first(error)}). Fetch "
+                "the model first and name its folders, or list the revisions in a file: --model @models.txt"
+            ) from None
+        log.warning("%s: the hub cannot be reached; these are its %d revisions on this machine", repository, len(here))
+        return here
+    return {ref.name: ref.target_commit for ref in (*refs.branches, *refs.tags)}
+
+
+def _fetched(repository: str) -> dict[str, str]:
+    """The revisions that the hub's programs keep on this machine."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    refs = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository, repo_type="model") / "refs"
+    files = [path for path in refs.rglob("*") if path.is_file()] if refs.is_dir() else []
+    return {path.relative_to(refs).as_posix(): path.read_text(encoding="utf-8").strip() for path in files}
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    """Kind, name and options of a model; without a kind where none is named."""
+    kind, colon, name = text.partition(":")
+    if not colon or kind not in registry.names("models"):
+        kind, name = "", text
+    name, mark, options = (name, "", "") if kind in VERBATIM else name.partition("?")
+    return kind, name, mark + options
+
+
+def _has_wildcards(name: str) -> bool:
+    return ("*" in name or re.search(r"\[.+\]", name) is not None) and existing(name) is None
+
+
+def _first(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).split("\n")[0][:200]

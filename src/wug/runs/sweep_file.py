@@ -1,0 +1,125 @@
+"""Sweep files: which models are asked which suites, how, as TOML that belongs in version control."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from wug import options as declared
+from wug import registry, stats
+from wug.errors import InputError, suggestion
+from wug.files import read_text
+
+SEED = "{seed}"
+"""What stands in a model's name for each of the seeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Something that a sweep file may say."""
+
+    name: str
+    values: str
+    help: str
+    fits: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFile:
+    """What a sweep file says."""
+
+    models: tuple[str, ...]
+    """Names, patterns and lists; a name with `{seed}` in it once for each seed."""
+    suites: tuple[str, ...]
+    name: str | None = None
+    seeds: tuple[int, ...] = ()
+    model: Mapping[str, str] = field(default_factory=dict)
+    """Options of the models, as -M."""
+    suite: Mapping[str, str] = field(default_factory=dict)
+    """Scoring options, as -S."""
+    limit: int | None = None
+    interval: stats.Method | None = None
+    kind: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+def read(path: Path) -> SweepFile:
+    """The sweep that a file describes; an InputError that says what in it is wrong."""
+    try:
+        data: dict[str, Any] = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is no TOML: {error}", file=path) from None
+    known = {key.name: key for key in KEYS}
+    for name, value in data.items():
+        if name not in known:
+            raise InputError(f"unknown key {name!r}.{suggestion(name, known)}", file=path)
+        if not known[name].fits(value):
+            raise InputError(f"{name} is {known[name].values}, not {value!r}", file=path)
+    for name in ("models", "suites"):
+        if not data.get(name):
+            raise InputError(f"says no {name}. {name} = {EXAMPLES[name]}", file=path)
+    try:
+        models = tuple(_seeded(data["models"], data.get("seeds", ())))
+    except InputError as error:
+        raise InputError(error.message, file=path) from None
+    said: dict[str, Any] = {
+        **data,
+        **{name: tuple(data.get(name, ())) for name in ("suites", "seeds", "tags")},
+        **{name: {k: declared.written(v) for k, v in data.get(name, {}).items()} for name in ("model", "suite")},
+        "models": models,
+    }
+    return SweepFile(**said)
+
+
+def _seeded(models: Iterable[str], seeds: Iterable[int]) -> Iterable[str]:
+    """The models, each once a seed: in its name, or as its option where it draws by chance."""
+    for text in models:
+        if SEED in text and not seeds:
+            raise InputError(f"the model {text} has {SEED} in its name, and there are no seeds. seeds = [1, 2, 3]")
+        if SEED in text:
+            yield from (text.replace(SEED, str(seed)) for seed in seeds)
+        elif not seeds:
+            yield text
+        elif "seed" in _options_of(text):
+            yield from (f"{text}{'&' if '?' in text else '?'}seed={seed}" for seed in seeds)
+        else:
+            raise InputError(
+                f"the model {text} has no place for a seed. Write {SEED} where it stands in the name, as in "
+                f"causal:EleutherAI/pythia-70m-seed{SEED}@step*"
+            )
+
+
+def _options_of(model: str) -> list[str]:
+    kind = model.partition(":")[0]
+    return declared.names(registry.find("models", kind).OPTIONS) if kind in registry.names("models") else []
+
+
+def _is_list(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(type(one) is kind for one in value)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, str | int | float | bool) for one in value.values())
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+METHODS = get_args(stats.Method)
+EXAMPLES = {"models": '["causal:runs/*/checkpoint-*"]', "suites": '["blimp"]'}
+KEYS = (
+    Key("name", "a text", "what the sweep is called; else as the file is", _is_text),
+    Key("models", "a list of texts", "names, patterns, @lists, as after --model", _is_list(str)),
+    Key("suites", "a list of texts", "files, folders, names", _is_list(str)),
+    Key("seeds", "a list of whole numbers", f"what {SEED} in a model's name stands for", _is_list(int)),
+    Key("model", "a table of options", "options of the models, as after -M", _is_table),
+    Key("suite", "a table of options", "scoring options, as after -S", _is_table),
+    Key("limit", "a whole number", "items of each suite, as --limit", lambda value: type(value) is int and value > 0),
+    Key("interval", " or ".join(METHODS), "how intervals of shares are made", lambda value: value in METHODS),
+    Key("kind", "a text", "the family, as --kind", _is_text),
+    Key("tags", "a list of texts", "only suites with one of these, as --tag", _is_list(str)),
+)

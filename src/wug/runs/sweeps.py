@@ -1,0 +1,150 @@
+"""Sweeps in the run store: many models asked the same suites, as one thing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wug.errors import StoreError, UnknownName
+from wug.runs.shelf import Run, Shelf
+
+PREFIX = "sweep:"
+"""What stands before the name or the number of a sweep where a run may stand too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A model that is to be asked."""
+
+    specification: str
+    """`kind:name@revision`."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Those that the user gave, in the order of their names."""
+
+    def __str__(self) -> str:
+        given = "&".join(f"{name}={value}" for name, value in self.options)
+        return f"{self.specification}?{given}" if given else self.specification
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Models that were asked the same suites by one command, given once or several times."""
+
+    id: int
+    name: str
+    command: str
+    started: str
+    models: tuple[Planned, ...]
+    """All that are to be asked, as the patterns gave them."""
+    suites: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{PREFIX}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A model of a sweep, and its run; None where it was not asked yet."""
+
+    model: Planned
+    run: Run | None
+
+
+def plan_text(models: Iterable[Planned], suites: Iterable[str]) -> str:
+    """What a sweep has in it, as the store keeps it."""
+    listed = [[model.specification, dict(model.options)] for model in models]
+    return json.dumps({"models": listed, "suites": list(suites)}, ensure_ascii=True)
+
+
+def sweeps(shelf: Shelf) -> list[Sweep]:
+    """All sweeps, the latest first."""
+    return [_sweep_of(row) for row in shelf.each("SELECT * FROM sweeps ORDER BY id DESC")]
+
+
+def find(shelf: Shelf, text: str) -> Sweep:
+    """The sweep of that name or number, `sweep:` before it or not; of several with one name, the latest."""
+    wanted = text.removeprefix(PREFIX)
+    known = sweeps(shelf)
+    for sweep in known:
+        if wanted == sweep.name or (wanted.isascii() and wanted.isdigit() and int(wanted) == sweep.id):
+            return sweep
+    if not known:
+        raise StoreError(f"no sweep {wanted!r} in {shelf.path}; there is none yet: wug run SUITE --model 'kind:name*'")
+    raise UnknownName("sweep", wanted, {sweep.name for sweep in known})
+
+
+def finished(shelf: Shelf, sweep: int, key: str, specification: str) -> int | None:
+    """The complete run of a sweep with this key, of the model so named; None where there is none.
+
+    Two folders may hold the same model: each has its run.
+    """
+    row = shelf.one(
+        "SELECT id FROM runs WHERE sweep = ? AND key = ? AND specification = ? AND status = 'complete'"
+        " AND removed IS NULL ORDER BY id DESC LIMIT 1",
+        *(sweep, key, specification),
+    )
+    return None if row is None else int(row["id"])
+
+
+def finished_at(shelf: Shelf, sweep: int, model: Planned, commit: str) -> int | None:
+    """The complete run of a sweep of a model as it was at a commit of the hub; None where there is none."""
+    rows = shelf.each(
+        "SELECT id, key, model FROM runs WHERE sweep = ? AND specification = ? AND status = 'complete'"
+        " AND removed IS NULL ORDER BY id DESC",
+        *(sweep, model.specification),
+    )
+    fitting = (
+        row["id"] for row in rows if _given(row["key"]) == model.options and row["model"].endswith(f"@{commit:.12}")
+    )
+    return next(fitting, None)
+
+
+def members(shelf: Shelf, sweep: Sweep) -> list[Member]:
+    """Every model of the sweep, in its order, with its run: the latest that is complete, or else the latest."""
+    found = _runs_by_model(shelf, sweep)
+    return [Member(model, found.get(model)) for model in sweep.models]
+
+
+def runs_of(shelf: Shelf, sweep: Sweep) -> list[Run]:
+    """The runs of a sweep's models, in the sweep's order."""
+    return [member.run for member in members(shelf, sweep) if member.run is not None]
+
+
+def counts(members: Iterable[Member]) -> Mapping[str, int]:
+    """How many models have a run of which status; `missing` are those without one."""
+    return Counter("missing" if member.run is None else member.run.status for member in members)
+
+
+def _runs_by_model(shelf: Shelf, sweep: Sweep) -> dict[Planned, Run]:
+    keys = {
+        row["id"]: row["key"]
+        for row in shelf.each("SELECT id, key FROM runs WHERE sweep = ? AND removed IS NULL", sweep.id)
+    }
+    found: dict[Planned, Run] = {}
+    for run in reversed(shelf.runs()):  # a model whose files changed has a later run under the same name
+        if run.id in keys:
+            model = Planned(run.specification or run.model, _given(keys[run.id]))
+            if run.status == "complete" or model not in found or found[model].status != "complete":
+                found[model] = run
+    return found
+
+
+def _given(key: Any) -> tuple[tuple[str, str], ...]:
+    """The options that a run's model was given, as its key has them."""
+    try:
+        return tuple(sorted(json.loads(key)[1]["given"].items()))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return ()
+
+
+def _sweep_of(row: Any) -> Sweep:
+    try:
+        plan = json.loads(row["plan"])
+        models = tuple(Planned(str(name), tuple(sorted(given.items()))) for name, given in plan["models"])
+        suites = tuple(map(str, plan["suites"]))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise StoreError(f"the run store is damaged: what sweep {row['id']} has in it cannot be read") from None
+    return Sweep(row["id"], str(row["name"]), str(row["command"]), str(row["started"]), models, suites)

@@ -1,0 +1,91 @@
+"""Sweeps in the terminal: one line among runs, curves, models by suites, two of them step by step."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import trainings
+from command_line import refused, wug
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training with two seeds that learns faster than another one."""
+    monkeypatch.chdir(tmp_path)
+    trainings.suite(tmp_path / "words.jsonl")
+    trainings.training(tmp_path / "fast/seed1", {1: 0, 10: 2, 100: 4})
+    trainings.training(tmp_path / "fast/seed2", {1: 2, 10: 4, 100: 4})
+    trainings.training(tmp_path / "slow", {1: 0, 10: 1, 1000: 4})
+    for name, pattern in (("fast", "fast/*/*"), ("slow", "slow/*")):
+        assert wug("run", "words.jsonl", "--model", f"ngram:{pattern}.arpa", "--sweep", name).code == 0
+
+
+def test_a_sweep_is_one_line_among_the_runs() -> None:
+    assert wug("run", "words.jsonl", "--model", "ngram:slow/checkpoint-1.arpa").code == 0
+    lines = [line.split() for line in wug("list", "runs").out.splitlines()]
+    assert [line[0] for line in lines] == ["run", "10", "sweep:slow", "sweep:fast"]
+    assert lines[3][3:7] == ["6", "complete", "6", "models"]
+    assert len(json.loads(wug("list", "runs", "--json").out)) == 10
+
+
+def test_the_curves_of_a_sweep_are_means_over_seeds_at_each_step() -> None:
+    said = wug("show", "sweep:fast")
+    assert [line.split() for line in said.out.splitlines()[1:4]] == [
+        ["1", "25.0", "%"],
+        ["10", "75.0", "%"],
+        ["100", "100.0", "%"],
+    ]
+    assert "Means of up to 2 runs at a step." in said.out
+    assert "6 models: 6 complete" in said.err
+    curves = json.loads(wug("show", "sweep:1", "--format", "json").out)["curves"]
+    assert [(point["step"], point["value"], point["runs"]) for point in curves[0]["points"]] == [
+        (1, 0.25, [1, 4]),
+        (10, 0.75, [2, 5]),
+        (100, 1.0, [3, 6]),
+    ]
+    assert [curve["series"] for curve in curves] == ["ngram:fast"]
+
+
+def test_the_matrix_of_a_sweep_has_a_line_for_each_model() -> None:
+    rows = wug("show", "sweep:slow", "--matrix", "--format", "csv").out.splitlines()
+    assert rows[0] == "model,run,status,suite,check,value,low,high,n"
+    assert [row.split(",")[:6] for row in rows[1:]] == [
+        [f"ngram:slow/checkpoint-{step}.arpa", str(run), "complete", "words", "accuracy", value]
+        for step, run, value in ((1, 7, "0.0"), (10, 8, "0.25"), (1000, 9, "1.0"))
+    ]
+    table = wug("show", "sweep:slow", "--matrix").out.splitlines()
+    assert table[1].split() == ["ngram:slow/checkpoint-1.arpa", "0.0", "%"]
+
+
+def test_two_sweeps_are_compared_at_the_steps_that_both_have() -> None:
+    found = json.loads(wug("compare", "--curve", "sweep:slow", "sweep:fast", "--format", "json").out)
+    assert (found["first"], found["second"]) == ("slow", "fast")
+    assert [(one["step"], one["first"], one["second"], one["difference"]) for one in found["steps"]] == [
+        (None, 0.125, 0.5, 0.375),  # over steps 1 and 10: 0 and 1 of 4; with two seeds 0, 2 and 2, 4 of 4
+        (1, 0.0, 0.25, 0.25),
+        (10, 0.25, 0.75, 0.5),
+    ]
+    table = wug("compare", "--curve", "sweep:slow", "sweep:fast").out
+    assert table.splitlines()[:2] == ["A = slow", "B = fast"]
+
+
+def test_a_sweep_is_a_side_of_a_comparison() -> None:
+    found = json.loads(wug("compare", "sweep:slow", "sweep:fast", "--format", "json").out)
+    assert [len(side["runs"]) for side in found["sides"]] == [3, 6]
+
+
+def test_a_sweep_that_there_is_not_is_refused_with_those_there() -> None:
+    refused(wug("show", "sweep:fasst"), "unknown sweep 'fasst'. Did you mean 'fast'?")
+    refused(wug("compare", "--curve", "sweep:fast", "sweep:x"), "unknown sweep 'x'")
+    refused(wug("compare", "--curve", "sweep:fast", "sweep:slow", "sweep:1"), "--curve compares two sweeps")
+
+
+def test_names_without_steps_give_a_matrix(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        trainings.checkpoint(tmp_path / "plain" / f"{name}.arpa", 1)
+    assert wug("run", "words.jsonl", "--model", "ngram:plain/*", "--sweep", "plain").code == 0
+    assert wug("show", "sweep:plain").out.splitlines()[1].split() == ["ngram:plain/a.arpa", "25.0", "%"]
+    refused(wug("compare", "--curve", "sweep:plain"), "so there is no curve to draw")

@@ -1,0 +1,32 @@
+"""Trainings in miniature: unigram models as checkpoints, each of which has learned so many of four pairs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+PAIRS = 4
+
+
+def checkpoint(path: Path, learned: int) -> Path:
+    """An ARPA file that prefers the good word of the first `learned` pairs: `good0` to `bad`, `good1` to `bad`, …"""
+    words = [(f"good{place}", -1.0 if place < learned else -3.0) for place in range(PAIRS)]
+    rows = [("<unk>", -5.0), ("<s>", -99.0), ("</s>", -2.0), ("bad", -2.0), *words]
+    lines = ["\\data\\", f"ngram 1={len(rows)}", "", "\\1-grams:", *(f"{value}\t{word}" for word, value in rows)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([*lines, "", "\\end\\", ""]), encoding="utf-8")
+    return path
+
+
+def training(folder: Path, learned: dict[int, int]) -> Path:
+    """A folder with a checkpoint for each step: how many pairs it has learned."""
+    for step, right in learned.items():
+        checkpoint(folder / f"checkpoint-{step}.arpa", right)
+    return folder
+
+
+def suite(path: Path, pairs: int = PAIRS) -> Path:
+    """A file of pairs, one word against another."""
+    rows = [{"sentence_good": f"good{place}", "sentence_bad": "bad"} for place in range(pairs)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
