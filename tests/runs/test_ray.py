@@ -1,77 +1,238 @@
-"""Copies of a model on a Ray cluster: the same answers, copies that die, what is refused."""
+"""Models on a Ray cluster of three nodes on this machine: the same results, whatever is lost on the way.
+
+All of it needs the one cluster, so it stands in one module, which one worker of xdist takes.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tiny
+import trainings
 from answers import texts
-from command_line import refused, wug
+from command_line import Said, refused, wug
 from patience import PATIENCE
 from wug.errors import ModelError
+from wug.runs import errand
+from wug.runs import ray as on_ray
 from wug.runs.opening import model_spec, open_model
-from wug.runs.ray import Copy, Crew, Described, Report, spread
+from wug.runs.ray import spread
 from wug.runs.store import Store
+from wug.runs.sweeps import find, runs_of
 from wug.types import Request
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wug[ray]'")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("ray")]
+
+ECHO = "import sys\nfor line in sys.stdin:\n    print(line.split(maxsplit=1)[1].strip(), flush=True)\n"
+"""A program that knows what to copy is."""
 
 
 @pytest.fixture(scope="module")
-def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A small cluster on this machine."""
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wug[ray]'")
-    ray.init(address="local", num_cpus=2, log_to_driver=False, include_dashboard=False)
-    yield ray
+def cluster() -> Iterator[Any]:
+    """A head that only leads, and two machines with a place for one task each."""
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):
+        made.add_node(num_cpus=1)
+    ray.init(address=made.address, log_to_driver=False)
+    yield made
     ray.shutdown()
+    made.shutdown()
 
 
-def test_a_run_on_copies_equals_one_on_this_machine(ray: Any, tiny_causal: Callable[..., Path], tmp_path: Path) -> None:
-    given = ("run", "wug_agreement_pp", "--model", f"causal:{tiny_causal()}", "--format", "json")
-    local = wug(*given, "--db", tmp_path / "a.db", "--cache", tmp_path / "a.cache")
-    spread_out = wug(
-        *given, "--engine", "ray", "--workers", "2", "--db", tmp_path / "b.db", "--cache", tmp_path / "b.cache"
-    )
-    assert local.code == 0, local.err
-    assert spread_out.out == local.out, spread_out.err
-    rows = [list(Store(tmp_path / name).runs()) for name in ("a.db", "b.db")]
-    assert [(run.model, run.status, run.suites) for run in rows[0]] == [
-        (run.model, run.status, run.suites) for run in rows[1]
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three checkpoints, and two suites that ask for scores and for text."""
+    monkeypatch.chdir(tmp_path)
+    trainings.training(tmp_path / "run", {10: 1, 20: 4, 100: 3})
+    trainings.suite(tmp_path / "words.jsonl")
+    (tmp_path / "copying").mkdir()
+    (tmp_path / "copying" / "test.src").write_text("copy A1\ncopy B2\n")
+    (tmp_path / "copying" / "test.tgt").write_text("A1\nB2\n")
+
+
+def both_ways(*command: str) -> tuple[Said, Said]:
+    """What a command says on this machine and on the cluster, each with a store and a cache of its own."""
+    here = wug(*command, "--db", "here.db", "--cache", "here.cache")
+    there = wug(*command, "--db", "there.db", "--cache", "there.cache", "--engine", "ray")
+    return here, there
+
+
+def kept(name: str) -> list[Any]:
+    """All that a store has, run by run, without times and places."""
+    store = Store(Path(name))
+    runs = sorted(store.runs(), key=lambda run: run.specification or "")
+    return [
+        (run.specification, run.model, run.status, [(r, list(r.outcomes)) for r in _plain(store.results(run.id))])
+        for run in runs
     ]
-    # What copies answered is what this machine would have answered: it need not ask again.
-    again = wug(*given, "--db", tmp_path / "b.db", "--cache", tmp_path / "b.cache")
-    assert again.out == local.out
 
 
-def test_chunks_are_those_of_the_model_and_answers_come_in_order(ray: Any, tiny_causal: Callable[..., Path]) -> None:
+def _plain(results: Any) -> list[Any]:
+    import dataclasses
+
+    return [dataclasses.replace(result, outcomes=tuple(result.outcomes)) for result in results]
+
+
+def test_a_sweep_on_a_cluster_keeps_what_one_on_this_machine_does(cluster: Any, tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        tiny.save_causal(tmp_path / f"m/step-{seed}", seed=seed)
+    here, there = both_ways("run", "words.jsonl", "--model", "causal:m/*", "--format", "json")
+    assert here.code == 0, here.err
+    assert there.out == here.out, there.err
+    assert kept("there.db") == kept("here.db")
+
+
+def test_what_was_answered_on_the_cluster_is_in_the_cache_of_this_machine(cluster: Any, tmp_path: Path) -> None:
+    tiny.save_causal(tmp_path / "m" / "step-1")
+    command = ("run", "words.jsonl", "--model", "causal:m/*", "--cache", "there.cache")
+    assert wug(*command, "--engine", "ray").code == 0
+    outlook = json.loads(wug(*command, "--dry-run", "--format", "json", "--db", "another.db").out)
+    assert [(one["questions"], one["cached"]) for one in outlook["models"]] == [(5, 5)]
+
+
+def test_the_same_command_asks_only_what_failed(cluster: Any, tmp_path: Path) -> None:
+    (tmp_path / "run" / "checkpoint-15.arpa").write_text("no model\n")
+    command = ("run", "words.jsonl", "--model", "ngram:run/*", "--format", "csv", "--engine", "ray")
+    said = wug(*command)
+    assert said.code == 1
+    assert said.out.count("\n") == 4
+    assert "failed: ngram:run/checkpoint-15.arpa: " in said.err
+    trainings.checkpoint(tmp_path / "run" / "checkpoint-15.arpa", 2)
+    assert wug(*command).code == 0
+    store = Store(Path(os.environ["WUG_DB"]))
+    assert len(store.runs()) == 4
+    assert [run.specification for run in runs_of(store.shelf, find(store.shelf, "1"))] == [
+        f"ngram:run/checkpoint-{step}.arpa" for step in (10, 15, 20, 100)
+    ]
+
+
+def test_a_machine_that_is_lost_costs_only_what_it_was_doing(cluster: Any, tmp_path: Path) -> None:
+    """The first model waits for ever the first time it is asked; the machine that it is on is then killed."""
+    program = tmp_path / "waits.py"
+    program.write_text(
+        "import os, sys, time\n"
+        "if sys.argv[1] == 'a' and not os.path.exists('where'):\n"
+        "    with open('where.new', 'w') as file: file.write(os.environ['RAY_RAYLET_PID'])\n"
+        "    os.rename('where.new', 'where')\n"
+        "    sys.stdin.read()\n" + ECHO
+    )
+    models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
+    command = ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
+    process = _started(cluster, [*command, "--engine", "ray", "--db", "there.db", "--cache", "there.cache"])
+    _wait(process, tmp_path / "where")
+    pid = int((tmp_path / "where").read_text())
+    (lost,) = (node for node in cluster.list_all_nodes() if _raylet(node) == pid)
+    cluster.remove_node(lost, allow_graceful=False)
+    out, errors = process.communicate(timeout=PATIENCE)
+    cluster.add_node(num_cpus=1)
+    assert process.returncode == 0, errors
+    here = wug(*command, "--db", "here.db", "--cache", "here.cache")
+    assert json.loads(out) == here.results
+    assert kept("there.db") == kept("here.db")
+    assert "a machine of the cluster was lost; what it was doing is done again" in errors
+    assert "Raylet" not in errors
+
+
+def _raylet(node: Any) -> int:
+    from ray._private import ray_constants
+
+    found: int = node.all_processes[ray_constants.PROCESS_TYPE_RAYLET][0].process.pid
+    return found
+
+
+def test_a_command_that_is_killed_goes_on_where_it_was(cluster: Any, tmp_path: Path) -> None:
+    """The last model waits while the others are done; the command is killed, and given again."""
+    program = tmp_path / "counts.py"
+    program.write_text(
+        "import os, sys\n"
+        "with open('asked', 'a') as file: file.write(sys.argv[1])\n"
+        "if sys.argv[1] == 'c' and not os.path.exists('go'):\n"
+        "    sys.stdin.read()\n" + ECHO
+    )
+    models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
+    command = ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
+    process = _started(cluster, [*command, "--engine", "ray", "--db", "there.db", "--cache", "there.cache"])
+    store = Store(tmp_path / "there.db")
+    _wait(process, lambda: len(store.runs()) == 2)
+    process.kill()
+    process.communicate()
+    (tmp_path / "go").touch()
+    said = wug(*command, "--engine", "ray", "--db", "there.db", "--cache", "there.cache")
+    assert said.code == 0, said.err
+    assert said.out == wug(*command, "--db", "here.db", "--cache", "here.cache").out
+    assert len(store.runs()) == 3
+
+
+def _started(cluster: Any, command: list[str]) -> subprocess.Popen[str]:
+    environment = {**os.environ, "RAY_ADDRESS": cluster.address}
+    return subprocess.Popen(
+        [sys.executable, "-m", "wug", *command],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    )  # fmt: skip
+
+
+def _wait(process: subprocess.Popen[str], until: Path | Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not (until.exists() if isinstance(until, Path) else until()):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_fewer_models_than_places_are_asked_in_copies(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(on_ray._Sweeping, "a_task_each", lambda self, models: asked.append(len(models)))
+    command = ("run", "copying", "--kind", "pcfgset", "--model", "oracle:pcfgset", "--sweep", "s", "--format", "json")
+    there = wug(*command, "--engine", "ray", "--workers", "2")
+    assert there.out == wug(*command, "--db", "here.db", "--cache", "here.cache").out
+    assert asked == []
+
+
+def test_a_run_on_copies_equals_one_on_this_machine(
+    cluster: Any, tiny_causal: Callable[..., Path], tmp_path: Path
+) -> None:
+    here, there = both_ways("run", "wug_agreement_pp", "--model", f"causal:{tiny_causal()}", "--format", "json")
+    assert here.code == 0, here.err
+    assert there.out == here.out, there.err
+    assert kept("there.db") == kept("here.db")
+
+
+def test_chunks_are_those_of_the_model_and_answers_come_in_order(
+    cluster: Any, tiny_causal: Callable[..., Path]
+) -> None:
     requests = [Request(text) for text in tiny.sentences(50)]
     name = f"causal:{tiny_causal()}"
     own = open_model(name)
     with spread(model_spec(name), workers=2) as model:
         assert (model.id, model.options) == (own.id, own.options)
         assert model.chunk == own.chunk * 2 * 2
-        model._size = 7  # as if the model liked chunks of seven
-        found = model.score(requests)  # type: ignore[union-attr]
-        expected = [one for first in range(0, 50, 7) for one in own.score(requests[first : first + 7])]  # type: ignore[union-attr]
+        model.model._size = 7  # as if the model liked chunks of seven
+        found = model.score(requests)
+        expected = [one for first in range(0, 50, 7) for one in own.score(requests[first : first + 7])]
         assert [one.text for one in found] == [request.text for request in requests]
         assert found == expected
 
 
-def test_a_generator_is_spread_too(ray: Any) -> None:
+def test_a_generator_is_spread_too(cluster: Any) -> None:
     with spread(model_spec("oracle:pcfgset"), workers=2) as model:
-        assert texts(model.generate(["copy A1 B2", "reverse A1 B2"])) == ["A1 B2", "B2 A1"]  # type: ignore[union-attr]
+        assert texts(model.generate(["copy A1 B2", "reverse A1 B2"])) == ["A1 B2", "B2 A1"]
 
 
-def test_an_error_of_the_model_comes_through_with_its_text(ray: Any, tmp_path: Path) -> None:
+def test_an_error_of_the_model_comes_through_with_its_text(cluster: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="nothing_here"), spread(model_spec(f"causal:{tmp_path}/nothing_here"), 1):
         pass
     with (
@@ -81,83 +242,67 @@ def test_an_error_of_the_model_comes_through_with_its_text(ray: Any, tmp_path: P
         pass
 
 
-def test_more_copies_than_the_cluster_can_take_are_refused(ray: Any) -> None:
-    with pytest.raises(ModelError, match="--workers 99: the cluster has"), spread(model_spec("oracle:pcfgset"), 99):
+def test_more_places_than_the_cluster_has_are_refused(cluster: Any) -> None:
+    with pytest.raises(ModelError, match="--workers 99: the cluster has 2 CPUs"), spread(model_spec("oracle:x"), 99):
         pass
 
 
-def mortal(ray: Any, deaths: Path, allowed: int) -> Crew:
-    """Two copies of which one dies over the word `die`, so many times in all."""
-
-    class Mortal:  # local, so that it travels by value
-        def describe(self) -> Report:
-            return Report(Described("mortal/x@1", {}, 1, False, False))
-
-        def ask(self, sources: Sequence[str]) -> Report:
-            import os
-            from pathlib import Path
-
-            noted = Path(deaths_file)
-            if "die" in sources and len(noted.read_text()) < allowed:
-                noted.write_text(noted.read_text() + "x")
-                os._exit(1)
-            return Report([source.upper() for source in sources])
-
-    deaths_file = str(deaths)
-    deaths.write_text("")
-    return Crew(ray, ray.remote(num_cpus=1)(Mortal), (), 2)
+def mortal(folder: Path, lives: int) -> str:
+    """A model whose process dies so many times before it answers."""
+    program = folder / "mortal.py"
+    program.write_text(
+        "import os, signal, sys\n"
+        f"deaths = {str(folder / 'deaths')!r}\n"
+        "died = os.path.getsize(deaths) if os.path.exists(deaths) else 0\n"
+        f"if died < {lives}:\n"
+        "    with open(deaths, 'a') as file: file.write('x')\n"
+        "    os.kill(os.getppid(), signal.SIGKILL)\n" + ECHO
+    )
+    return f"command:{sys.executable} {program}"
 
 
-def test_a_copy_that_dies_is_started_anew_and_asked_again(ray: Any, tmp_path: Path) -> None:
-    crew = mortal(ray, tmp_path / "deaths", 2)
-    assert crew.answers([["a"], ["die"], ["b"], ["c"]]) == ["A", "DIE", "B", "C"]
+def test_a_process_that_dies_is_started_anew_and_asked_again(cluster: Any, tmp_path: Path) -> None:
+    with spread(model_spec(mortal(tmp_path, 2)), workers=2) as model:
+        assert texts(model.generate(["copy A1"])) == ["A1"]
     assert (tmp_path / "deaths").read_text() == "xx"
-    crew.stop()
 
 
-def test_a_copy_that_dies_over_and_over_is_given_up(ray: Any, tmp_path: Path) -> None:
-    crew = mortal(ray, tmp_path / "deaths", 99)
-    with pytest.raises(ModelError, match="died 3 times over the same work"):
-        crew.answers([["a"], ["die"]])
-    crew.stop()
+def test_a_process_that_dies_over_and_over_is_given_up(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_ray, "RETRIES", 1)
+    command = ("run", "copying", "--kind", "pcfgset", "--model", mortal(tmp_path, 99), "--engine", "ray")
+    refused(wug(*command), "Ray cannot go on")
+    said = wug(*command, "--model", f"command:{sys.executable} -c '{ECHO}'", "--format", "csv")
+    assert said.code == 1
+    assert "Ray gave it up" in said.err
+    assert said.out.count("\n") > 1  # the other went on
 
 
-def test_copies_that_differ_are_refused(ray: Any) -> None:
-    class Other:
-        def describe(self) -> Report:
-            import os
-
-            return Report(Described(f"other/x@{os.getpid()}", {}, 1, False, True))
-
-    crew = Crew(ray, ray.remote(num_cpus=1)(Other), (), 2)
-    with pytest.raises(ModelError, match="not the same everywhere: other/x@"):
-        crew.describe()
-    crew.stop()
+def test_copies_that_differ_are_refused(cluster: Any) -> None:
+    with spread(model_spec("oracle:pcfgset"), 1) as model:
+        model.model._copy = errand.Described("oracle/other", {}, 1, False, False, False)
+        with pytest.raises(ModelError, match="not the same everywhere: oracle/other, oracle/pcfgset"):
+            model.generate(["copy A1"])
 
 
-def test_a_model_whose_answers_depend_on_one_another_is_refused(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Crew, "describe", lambda self: Described("lstm/x@1", {}, 1, True, True))
+def test_a_model_whose_answers_depend_on_one_another_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordered = errand.Described("lstm/x@1", {}, 1, True, True, False)
+    monkeypatch.setattr(on_ray, "_reported", lambda *given: ordered)
     refusal = "depend on one another and cannot be spread: --engine local"
     with pytest.raises(ModelError, match=refusal), spread(model_spec("oracle:pcfgset"), 1):
         pass
 
 
-def test_an_interrupt_ends_the_run_and_its_cluster(ray: Any, tmp_path: Path) -> None:
+def test_an_interrupt_ends_the_run(cluster: Any, tmp_path: Path) -> None:
     started = tmp_path / "started"
     program = tmp_path / "slow.py"
     program.write_text(
         f"import sys\nfor line in sys.stdin:\n    open({str(started)!r}, 'w').close()\n    sys.stdin.read()\n"
     )
-    (tmp_path / "test.src").write_text("copy A1\n")
-    (tmp_path / "test.tgt").write_text("A1\n")
-    command = ["run", str(tmp_path), "--kind", "pcfgset", "--model", f"command:{sys.executable} {program}"]
-    environment = {**os.environ, "RAY_ADDRESS": "local"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wug", *command, "--engine", "ray", "--workers", "1"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
-    )  # fmt: skip
-    while not started.exists() and process.poll() is None:
-        time.sleep(0.05)
+    command = ["run", "copying", "--kind", "pcfgset", "--model", f"command:{sys.executable} {program}"]
+    process = _started(cluster, [*command, "--engine", "ray", "--workers", "1"])
+    _wait(process, started)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, errors
@@ -165,19 +310,15 @@ def test_an_interrupt_ends_the_run_and_its_cluster(ray: Any, tmp_path: Path) -> 
     assert "Traceback" not in errors
 
 
-def test_a_copy_passes_on_warnings_and_errors_as_texts(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_copy_passes_on_warnings_and_errors_as_texts() -> None:
     import logging
 
-    copy = Copy(model_spec("oracle:pcfgset"), "/nowhere/at/all")
-    logging.getLogger("wug").warning("look out")
-    said = copy.describe()
-    assert said.error is None
-    assert said.answer.scores is False
-    assert said.warnings == ("look out",)
-    assert copy.ask(["copy A1"]).answer == ["A1"]
-    assert "unknown option" in str(Copy(model_spec("oracle:pcfgset?x=y"), ".").describe().error)
     logger = logging.getLogger("wug")
-    logger.handlers[:] = [one for one in logger.handlers if type(one).__name__ != "_Collecting"]
+    said = errand._report(lambda: logger.warning("look out") or "done")
+    assert (said.answer, said.error, said.warnings) == ("done", None, ("look out",))
+    assert errand.ask_copy(model_spec("oracle:pcfgset"), "/nowhere/at/all", ["copy A1"]).answer[1:] == ["A1"]
+    assert "unknown option" in str(errand.describe_copy(model_spec("oracle:pcfgset?x=y"), ".").error)
+    assert not logger.handlers or type(logger.handlers[-1]).__name__ != "_Collecting"
 
 
 def test_without_ray_installed_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
