@@ -1,0 +1,105 @@
+"""The pages of sweeps: a list, curves, models by suites; and the first page, which shows a sweep as one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from made_runs import outcomes, result
+from wug.runs.store import Store, run_key
+from wug.runs.sweeps import Planned, plan_text
+from wug.web.pages import sweep as pages
+from wug.web.site import Site
+
+
+def keep_sweep(store: Store, name: str, learned: dict[str, int], *, missing: int = 0) -> int:
+    """A sweep in whose runs so many of ten items are right, by what the model is called."""
+    models = [Planned(model) for model in [*learned, *(f"causal:x/step-{90 + place}" for place in range(missing))]]
+    number = store.begin_sweep(f"key of {name}", name, f"wug run s --sweep {name}", plan_text(models, ["s"]))
+    for model, right in learned.items():
+        rows = outcomes({"accuracy": [True] * right + [False] * (10 - right)})
+        found = result("s", model.replace(":", "/", 1) + "@1", rows)
+        key = run_key([found.signature], {"interval": "wilson", "given": {}})
+        run = store.begin(key, found.model, "wug run", specification=model, sweep=number)
+        store.add(run, found)
+        store.finish(run, "complete")
+    return number
+
+
+LEARNED = {"causal:x/step-1": 5, "causal:x/step-10": 7, "causal:x/step-100": 9}
+
+
+def test_a_sweep_has_a_page_with_curves_and_a_matrix(site: Site, client: TestClient) -> None:
+    keep_sweep(site.store, "over training", LEARNED, missing=1)
+    page = client.get("/sweeps/1").text
+    assert "<h1>over training</h1>" in page
+    assert "4 models" in page
+    assert "wug run s --sweep over training" in page
+    matrix = page.split("Models by suites", 1)[1]
+    for text in ("<strong>50.0", "<strong>70.0", "<strong>90.0", "step-90", "missing"):
+        assert text in matrix, text
+    spec: dict[str, Any] = client.get("/sweeps/1/figure/curve-0.vl.json").json()
+    (data,) = (found["values"] for found in [spec["data"]])
+    assert [(row["x"], row["value"]) for row in data] == [(1, 0.5), (10, 0.7), (100, 0.9)]
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+
+
+def test_seeds_are_one_line_with_their_mean(site: Site, client: TestClient) -> None:
+    seeds = {
+        "causal:x-seed1@step-1": 4,
+        "causal:x-seed2@step-1": 6,
+        "causal:x-seed1@step-2": 8,
+        "causal:x-seed2@step-2": 8,
+    }
+    keep_sweep(site.store, "seeds", seeds)
+    data = client.get("/sweeps/1/figure/curve-0.vl.json").json()["data"]["values"]
+    assert [(row["x"], row["value"]) for row in data] == [(1, 0.5), (2, 0.8)]
+    assert data[0]["high"] - data[0]["low"] == pytest.approx(
+        2 * 0.02**0.5, abs=1e-4
+    )  # the deviation of .4 and .6, either way
+
+
+def test_the_table_of_a_sweep_has_every_model(site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "ROWS", 2)
+    keep_sweep(site.store, "s", LEARNED)
+    first, second = client.get("/sweeps/1").text, client.get("/sweeps/1?page=2").text
+    assert "page 1 of 2" in first
+    assert "step-100" not in first.split("Models by suites", 1)[1]
+    assert "step-100" in second.split("Models by suites", 1)[1]
+    rows = client.get("/sweeps/1.json").json()
+    assert [(row["model"], row["value"]) for row in rows] == [(model, right / 10) for model, right in LEARNED.items()]
+    assert client.get("/sweeps/1.csv").text.count("\n") == 4
+
+
+def test_curves_of_very_many_runs_are_drawn_when_the_page_is_there(
+    site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "AT_ONCE", 2)
+    keep_sweep(site.store, "s", LEARNED)
+    page = client.get("/sweeps/1").text
+    assert page.count('data-spec="/sweeps/1/figure/curve-') == 3
+    assert client.get("/sweeps/1/figure/curve-0.vl.json").status_code == 200
+    assert client.get("/sweeps/1/figure/curve-1.vl.json").json() == {"absent": "curve-1"}
+
+
+def test_models_whose_names_tell_no_step_have_a_matrix_alone(site: Site, client: TestClient) -> None:
+    keep_sweep(site.store, "s", {"causal:a": 5, "causal:b": 6})
+    page = client.get("/sweeps/1").text
+    assert "Learning curves" not in page
+    assert "<strong>60.0" in page
+
+
+def test_the_first_page_shows_a_sweep_as_one_line(site: Site, client: TestClient) -> None:
+    keep_sweep(site.store, "over <b>training", LEARNED)
+    page = client.get("/").text
+    assert '<a href="/sweeps/1">' in page
+    assert "over &lt;b&gt;" in page
+    assert "step-10" not in page
+    assert '<a href="/sweeps/1">' in client.get("/sweeps").text
+
+
+def test_what_is_not_there_has_a_page_that_says_so(client: TestClient) -> None:
+    assert client.get("/sweeps/1").status_code == 404
+    assert "There is none yet" in client.get("/sweeps").text
