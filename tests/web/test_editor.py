@@ -209,6 +209,42 @@ def test_the_table_that_is_downloaded_can_be_opened_again(
     found = client.get(f"{address}/draft.json").json()["document"]
     assert found["items"] == document["items"]
     assert found["region_meta"] == document["region_meta"]
+    assert found["meta"] == document["meta"]
+    assert found["predictions"] == [{"type": "formula", "formula": "no formula at all"}]
+
+
+def test_a_wide_table_is_opened_as_a_file_and_pasted_alike_with_a_line_that_says_how_it_was_read(
+    site: Site, ask: Callable[..., Any]
+) -> None:
+    table = "# prediction: (verb;%a%) < (verb;%b%)\nitem,condition,subj,verb\n1,a,The boy,swims\n1,b,The boy,swim\n"
+    how = "Read as a wide table: 2 conditions × 1 item, regions subj, verb; 1 prediction."
+    headers = {"x-wug-token": site.token, "x-file-name": "mine.csv"}
+    client = client_of(site)
+    address = client.post("/editor/upload.json", content=table, headers=headers).json()["address"]
+    opened = client.get(f"{address}/draft.json").json()
+    pasted = ask("POST", "/editor/table.json", {"text": table}).json()
+    assert opened["origin"] == f"mine.csv {how}"
+    assert pasted["notes"] == [how]
+    assert opened["document"]["items"] == pasted["document"]["items"]
+    assert opened["document"]["meta"]["name"] == "mine"
+    (site.folders[0] / "wide.csv").write_text(table)
+    assert "wide.csv" in client.get("/editor").text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("item,condition,a\n1,x,one\n1,x,two\n", "line 3: item 1 has the condition 'x' twice"),
+        ("a,b\n1,2\n", "line 1: not a SyntaxGym suite: no column 'item_number'"),
+        ("item_number,condition_name,region_number,content\n1,a,2,x\n", "numbered from 1 on"),
+        (7, "'text' should be a table"),
+    ],
+)
+def test_a_table_with_faults_is_refused_with_their_lines(ask: Callable[..., Any], text: Any, said: str) -> None:
+    answer = ask("POST", "/editor/table.json", {"text": text})
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]
+    assert "/tmp" not in answer.json()["error"]
 
 
 def test_a_table_that_cannot_be_written_yet_says_why(ask: Callable[..., Any], draft: Callable[..., str]) -> None:

@@ -241,6 +241,8 @@ def _open(
     found: dict[tuple[str, str], Suite] = {}
     for suite in opening.open_suites(names, options, kind):
         found.setdefault((suite.name, suite.checksum), suite)
+        if how := getattr(suite, "understood", None):  # a table that could have been read in other ways
+            common.say(f"{suite.name}: {how}")
     chosen = tagged(found.values(), tags) if tags else list(found.values())
     opening.require_packages(chosen)
     return [suite if limit is None else suite.sample(limit) for suite in chosen]

@@ -14,6 +14,10 @@ from typing import Any
 from wug.errors import InputError
 from wug.families import syntaxgym
 from wug.families.syntaxgym import write
+from wug.families.syntaxgym.faults import Faults
+from wug.families.syntaxgym.read import source as formula_text
+from wug.families.syntaxgym.table_files import load_table
+from wug.families.syntaxgym.table_head import head_lines
 from wug.files import head, read_bytes, read_text, write_text
 from wug.runs.opening import builtin_suites
 from wug.runs.suite_texts import as_file
@@ -83,8 +87,7 @@ def suites_in(folder: Path) -> list[str]:
 def open_file(path: Path) -> Opened:
     """The suite in a file, with whatever faults it has, as long as it makes a grid."""
     if path.name.removesuffix(".gz").endswith((".csv", ".tsv")):
-        (suite,) = syntaxgym.read(path, {})
-        return Opened(write.to_json(suite))
+        return _open_table(path)
     try:
         document = json.loads(read_text(path))
     except (ValueError, RecursionError):
@@ -96,6 +99,12 @@ def open_file(path: Path) -> Opened:
         return Opened(_plain(_grid(document, notes), notes), tuple(dict.fromkeys(notes)))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise _first_fault(path) from None
+
+
+def open_text(text: str) -> Opened:
+    """The suite in the text of a table, as it comes from a spreadsheet."""
+    with as_file(text, "the table") as path:
+        return _open_table(path)
 
 
 def file_name(document: Mapping[str, Any], ending: str) -> str:
@@ -115,14 +124,20 @@ def as_text(document: Mapping[str, Any], ending: str) -> str:
     """A suite as the text of a .json, .csv or .tsv file."""
     if ending == ".json":
         return write.json_text(document)
-    # A table has no place for predictions and meta, so their faults do not matter.
+    # What is written above the table may have faults: it is there to be worked on.
     bare = {**document, "predictions": [], "meta": {"name": "suite"}}
+    meta = document.get("meta")
+    try:
+        predictions = [formula_text(raw) for raw in document.get("predictions", [])]
+    except InputError as error:
+        raise InputError(f"The table cannot be written yet: a prediction {error}") from None
+    above = head_lines(meta if isinstance(meta, dict) else {}, [text for text in predictions if text.strip()])
     with as_file(bare) as path:
         try:
             (suite,) = syntaxgym.read(path, {})
         except InputError as error:
             raise InputError(str(error).replace(f"{path}: ", "The table cannot be written yet: ")) from None
-    return write.to_csv(suite, "\t" if ending == ".tsv" else ",")
+    return write.to_csv(suite, "\t" if ending == ".tsv" else ",", above)
 
 
 def save(document: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
@@ -150,6 +165,18 @@ def save(document: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
     except BaseException:
         path.unlink(missing_ok=True)  # empty, and ours
         raise
+
+
+def _open_table(path: Path) -> Opened:
+    """The suite in a table; its predictions may have faults, its rows may not."""
+    faults = Faults()
+    table = load_table(path, faults)
+    faults.raise_any(path)
+    notes = [f"{table.understood[0].upper()}{table.understood[1:]}."]
+    try:
+        return Opened(_grid(table.document, notes), tuple(dict.fromkeys(notes)))
+    except (KeyError, TypeError, ValueError):
+        raise _first_fault(path) from None
 
 
 def _begun(rows: Mapping[str, list[str]], regions: list[str], predictions: list[str]) -> Document:

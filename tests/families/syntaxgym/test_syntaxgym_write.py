@@ -82,27 +82,32 @@ def test_conversion_to_csv_says_what_it_leaves_out(tmp_path: Path) -> None:
     written(SUITE, tmp_path)
     said = syntaxgym.convert(tmp_path / "wugs.json", tmp_path / "table.csv", {})
     assert said == [
-        "a table has no place for predictions: 2 predictions left out",
-        "a table has no place for meta: metric, comment, version left out",
+        "a table has no place for these fields of meta: version left out",
+        "a table has no place for these fields of predictions: note left out",
         "a table has no place for these fields: checked, gloss, license, source left out",
     ]
     with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.reader(lines))
-    assert rows[:3] == [
+    above = sum(row[0].startswith("#") for row in rows)
+    assert above == 5  # name, comment, metric, two predictions
+    assert rows[above:][:3] == [
         ["item_number", "condition_name", "region_number", "region_name", "content"],
         ["1", "a", "1", "subject", " The wug"],
         ["1", "a", "2", "verb", "runs"],
     ]
 
 
-def test_a_table_reads_as_a_suite_without_predictions_named_by_its_file(tmp_path: Path) -> None:
-    written(SUITE, tmp_path)
+def test_a_table_carries_name_and_predictions_to_json_and_back(tmp_path: Path) -> None:
+    original = written(SUITE, tmp_path)
     syntaxgym.convert(tmp_path / "wugs.json", tmp_path / "My.Table.csv", {})
     suite = read(tmp_path / "My.Table.csv")
-    assert (suite.name, suite.predictions) == ("My.Table", ())
+    assert suite.name == original.name
+    assert suite.checksum == original.checksum
     assert [c.regions[1].content for c in suite.items[0].conditions] == ["runs", 'run, "now"']
     said = syntaxgym.convert(tmp_path / "My.Table.csv", tmp_path / "back.json", {})
-    assert said == ["a table has no predictions: the list is empty"]
+    assert said == [
+        "read as a table with a row for each region: 2 conditions × 1 item, regions subject, verb; 2 predictions"
+    ]
     assert read(tmp_path / "back.json") == suite
 
 
@@ -112,7 +117,8 @@ def test_other_columns_of_a_table_come_back(tmp_path: Path) -> None:
     suite = read(tmp_path / "t.csv")
     assert suite.items[0].conditions[0].regions[1].extra == {"gloss": "n"}
     assert suite.regions == {1: "", 2: ""}
-    assert syntaxgym.convert(tmp_path / "t.csv", tmp_path / "copy" / "t.csv", {}) == []
+    (how,) = syntaxgym.convert(tmp_path / "t.csv", tmp_path / "copy" / "t.csv", {})
+    assert how == "read as a table with a row for each region: 1 condition × 1 item, regions 1, 2; no predictions"
     assert read(tmp_path / "copy" / "t.csv") == suite
 
 

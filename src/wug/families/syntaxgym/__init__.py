@@ -11,11 +11,12 @@ from typing import Any
 from wug.errors import InputError
 from wug.families.syntaxgym.checks import SUMMARY as SUMMARY
 from wug.families.syntaxgym.faults import Faults
-from wug.families.syntaxgym.files import COLUMNS, header, is_table, plain_name
+from wug.families.syntaxgym.files import is_table, plain_name
 from wug.families.syntaxgym.options import OPTIONS as OPTIONS
 from wug.families.syntaxgym.options import choices
 from wug.families.syntaxgym.read import inspect, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.families.syntaxgym.table_files import columns_of
 from wug.families.syntaxgym.tables import tsv as tsv
 from wug.families.syntaxgym.write import json_text, left_out_of_csv, to_csv, to_json
 from wug.files import write_text
@@ -27,7 +28,7 @@ def recognises(path: Path, head: str) -> bool:
     if path.is_dir():
         return False
     if is_table(path):
-        return set(COLUMNS) <= {name.strip() for name in header(head)}
+        return columns_of(head) is not None
     return plain_name(path).endswith(".json")
 
 
@@ -47,9 +48,10 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 
 
 def read_back(path: Path, options: Mapping[str, str]) -> list[str]:
-    """What each prediction of a suite says, in English."""
+    """How a table was read, and what each prediction of a suite says, in English."""
     suite = read_suite(path, choices(options))
-    return [f"prediction {n}: {one.formula.english(suite.regions)}" for n, one in enumerate(suite.predictions)]
+    how = [suite.understood] if suite.understood else []
+    return how + [f"prediction {n}: {one.formula.english(suite.regions)}" for n, one in enumerate(suite.predictions)]
 
 
 def schema() -> dict[str, Any]:
@@ -62,10 +64,11 @@ def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]
     """Write a suite in the form that the target's name asks for (.json, .csv, .tsv); what got lost, in words."""
     suite = read_suite(source, choices(options))
     kind = target.suffix.lower()
+    notes = [suite.understood] if suite.understood else []
     if kind == ".json":
         write_text(target, json_text(to_json(suite)))
-        return ["a table has no predictions: the list is empty"] if is_table(source) else []
+        return notes
     if kind in (".csv", ".tsv"):
         write_text(target, to_csv(suite, "\t" if kind == ".tsv" else ","))
-        return left_out_of_csv(suite)
+        return [*notes, *left_out_of_csv(suite)]
     raise InputError(f"a suite can be written as .json, .csv or .tsv, not as {kind or 'a file without an ending'!r}")

@@ -51,6 +51,8 @@ class SyntaxGymSuite:
     whole: str | None = None
     """The checksum of all of the file's items, where these are not all."""
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
+    understood: str | None = field(default=None, compare=False)
+    """How a table was read, in a line; None for JSON, which can be read in one way only."""
     kind: str = "syntaxgym"
     needs: Literal["scorer"] = "scorer"
 

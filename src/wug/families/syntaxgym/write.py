@@ -9,9 +9,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wug.errors import InputError
-from wug.families.syntaxgym.files import COLUMNS, number
+from wug.families.syntaxgym.read import source
 from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.families.syntaxgym.table_files import COLUMNS, number
+from wug.families.syntaxgym.table_head import head_lines, left_out, write_head
 from wug.types import Result
+
+_FORMULA = {"type", "formula", "relation", "region_number", "l_operand", "r_operand"}
+"""What a prediction consists of in any of its shapes."""
+
+
+def formulas(suite: SyntaxGymSuite) -> list[str]:
+    """The predictions as their file writes them."""
+    return [source(prediction.raw) for prediction in suite.predictions]
 
 
 def to_json(suite: SyntaxGymSuite) -> dict[str, Any]:
@@ -54,12 +64,18 @@ def json_text(document: Mapping[str, Any]) -> str:
     return text + "\n"
 
 
-def to_csv(suite: SyntaxGymSuite, delimiter: str = ",") -> str:
-    """The suite's regions as a table, one row each; predictions and meta have no place there."""
+def to_csv(suite: SyntaxGymSuite, delimiter: str = ",", head: Iterable[str] | None = None) -> str:
+    """The suite's regions as a table, one row each; its name, predictions and meta in lines above it.
+
+    `head` are other lines to stand there.
+    """
+    end = "\r\n" if delimiter == "," else "\n"
     regions = (region for item in suite.items for condition in item.conditions for region in condition.regions)
     others = [key for key in _shared_texts(regions) if key != "region_name"]
     out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if delimiter == "," else "\n")
+    above = head_lines(suite.head, formulas(suite)) if head is None else head
+    write_head(out, above, delimiter, end)
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end)
     writer.writerow([*COLUMNS[:3], "region_name", "content", *others])
     for item in suite.items:
         for condition in item.conditions:
@@ -73,11 +89,11 @@ def to_csv(suite: SyntaxGymSuite, delimiter: str = ",") -> str:
 def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
     """What `to_csv` cannot write, in words."""
     lost = []
-    if suite.predictions:
-        many = "s" if len(suite.predictions) > 1 else ""
-        lost.append(f"a table has no place for predictions: {len(suite.predictions)} prediction{many} left out")
-    if fields := [key for key in suite.head if key != "name"]:
-        lost.append(f"a table has no place for meta: {', '.join(fields)} left out")
+    if fields := left_out(suite.head):
+        lost.append(f"a table has no place for these fields of meta: {', '.join(fields)} left out")
+    beside = {key for one in suite.predictions if isinstance(one.raw, Mapping) for key in one.raw} - _FORMULA
+    if beside:
+        lost.append(f"a table has no place for these fields of predictions: {', '.join(sorted(beside))} left out")
     kept = set(_shared_texts(r for item in suite.items for c in item.conditions for r in c.regions))
     extras = set(suite.extra)
     for item in suite.items:

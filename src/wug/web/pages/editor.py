@@ -94,6 +94,13 @@ def routes(site: Site) -> list[BaseRoute]:
             raise InputError("'formulas' should be a list")
         return checking.check(_document(given), [str(text) for text in formulas])
 
+    def table(request: Request, given: dict[str, Any]) -> Any:
+        text = given.get("text")
+        if not isinstance(text, str):
+            raise InputError("'text' should be a table")
+        opened = suite_files.open_text(text)
+        return {"document": opened.document, "notes": opened.notes}
+
     def download(request: Request) -> Response:
         document, ending = _draft(drafts, request).document, f".{request.path_params['ending']}"
         if ending not in KINDS:
@@ -149,6 +156,7 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/editor/new.json", _said(begin), methods=["POST"]),
         Route("/editor/upload.json", upload, methods=["POST"]),
         Route("/editor/check.json", _said(check), methods=["POST"]),
+        Route("/editor/table.json", _said(table), methods=["POST"]),
         Route("/editor/jobs/{job}.json", job),
         Route("/editor/jobs/{job}/stop.json", _said(stop), methods=["POST"]),
         Route("/editor/runs/{run:number}.json", outcome),

@@ -1,0 +1,194 @@
+"""Suites in tables: wide and long ones, what stands above them, how they were understood, and every kind of fault."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from command_line import wug
+from wug.errors import InputError
+from wug.families import syntaxgym
+from wug.families.syntaxgym import SyntaxGymSuite
+from wug.families.syntaxgym.faults import Faults
+from wug.families.syntaxgym.table_head import head_lines, read_head
+from wug.families.syntaxgym.write import to_csv, to_json
+
+WIDE = (
+    "item,condition,subj,verb,end\n1,sg,The boy,swims,.\n1,pl,The boys,swim,.\n2,sg,A dog,barks,.\n2,pl,Dogs,bark,.\n"
+)
+HEAD = "# name: number\n# prediction: (verb;%sg%) < (2;%pl%)\n# prediction: (3;%sg%) = (3;%pl%)\n# tags: a, b\n"
+
+
+def written(folder: Path, text: str, name: str = "table.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def read(folder: Path, text: str, name: str = "table.csv") -> SyntaxGymSuite:
+    return syntaxgym.read(written(folder, text, name), {})[0]
+
+
+def rows(suite: SyntaxGymSuite) -> dict[tuple[Any, str], list[str]]:
+    return {(item.number, c.name): [r.content for r in c.regions] for item in suite.items for c in item.conditions}
+
+
+def faults(folder: Path, text: str) -> list[str]:
+    return [str(problem) for problem in syntaxgym.check(written(folder, text), {}) if problem.level == "error"]
+
+
+def test_a_wide_table_is_a_suite(tmp_path: Path) -> None:
+    suite = read(tmp_path, WIDE)
+    assert (suite.name, suite.regions) == ("table", {1: "subj", 2: "verb", 3: "end"})
+    assert rows(suite) == {
+        (1, "sg"): ["The boy", "swims", "."],
+        (1, "pl"): ["The boys", "swim", "."],
+        (2, "sg"): ["A dog", "barks", "."],
+        (2, "pl"): ["Dogs", "bark", "."],
+    }
+    expected = "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; no predictions"
+    assert suite.understood == expected
+    assert syntaxgym.read_back(tmp_path / "table.csv", {}) == [expected]
+
+
+def test_lines_above_a_table_hold_its_name_predictions_and_meta(tmp_path: Path) -> None:
+    suite = read(tmp_path, HEAD + "# made by hand\n\n" + WIDE)
+    assert (suite.name, suite.tags) == ("number", ["a", "b"])
+    assert [p.formula.canonical() for p in suite.predictions] == [
+        "(2;%sg%) < (2;%pl%)",
+        "(3;%sg%) = (3;%pl%)",
+    ]
+    assert suite.understood is not None
+    assert suite.understood.endswith("; 2 predictions")
+
+
+def test_a_spreadsheets_commas_and_quotes_around_such_a_line_do_not_matter(tmp_path: Path) -> None:
+    saved = (
+        "# name: number,,,,\n"
+        '"# prediction: (verb;%sg%) < (2;%pl%)",,,,\n'
+        "# prediction: (3;%sg%) = (3;%pl%),,,,\r\n"
+        '"# tags: a, b",,,,\n'
+    )
+    assert read(tmp_path, saved + WIDE) == read(tmp_path, HEAD + WIDE)
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ";"])
+def test_tabs_and_semicolons_part_columns_too(tmp_path: Path, delimiter: str) -> None:
+    table = HEAD + WIDE.replace(",", delimiter)
+    assert read(tmp_path, table) == read(tmp_path, HEAD + WIDE)
+
+
+def test_a_byte_order_mark_and_old_line_ends_are_read(tmp_path: Path) -> None:
+    assert read(tmp_path, "\ufeff" + HEAD + WIDE) == read(tmp_path, HEAD + WIDE)
+    assert read(tmp_path, (HEAD + WIDE).replace("\n", "\r")) == read(tmp_path, HEAD + WIDE)
+    assert read(tmp_path, (HEAD + WIDE).replace("\n", "\r\n")) == read(tmp_path, HEAD + WIDE)
+
+
+def test_an_item_that_is_not_said_is_the_one_above_and_empty_rows_and_columns_are_none(tmp_path: Path) -> None:
+    merged = "Item,Condition,a,a,\n1,x,one,two,\n,y,three,four,\n,,,,\nlast,x,five,six,\n"
+    suite = read(tmp_path, merged)
+    assert suite.regions == {1: "a", 2: "a"}
+    assert rows(suite) == {(1, "x"): ["one", "two"], (1, "y"): ["three", "four"], ("last", "x"): ["five", "six"]}
+
+
+def test_a_wide_table_is_recognised_and_others_are_not() -> None:
+    table = Path("x.csv")
+    assert syntaxgym.recognises(table, WIDE)
+    assert syntaxgym.recognises(table, HEAD + WIDE)
+    assert syntaxgym.recognises(Path("x.tsv"), "ITEM\tcond\tnoun\n")
+    assert not syntaxgym.recognises(table, "item,condition\n1,a\n"), "no region"
+    assert not syntaxgym.recognises(table, "item_number,condition_name,region_number\n"), "a long table without content"
+    assert not syntaxgym.recognises(table, "item,sentence,good\n")
+    assert not syntaxgym.recognises(table, "# name: nothing below\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("item,condition,a\n,x,one\n", "line 2: has no item, and there is none above it"),
+        ("item,condition,a\n1,,one\n", "line 2: has no condition"),
+        ("item,condition,a\n1,x,one\n1,x,two\n", "line 3: item 1 has the condition 'x' twice"),
+        ("item,condition,a\n1,x,one,two\n", "line 2: has 4 fields, the header has 3"),
+        ("item,condition,a,\n1,x,one,two\n", "line 1: column 4 has no name. Give it that of its region"),
+        ("item,condition,item_id,a\n1,x,1,one\n", "line 1: column 'item' stands twice"),
+        ('item,condition,a\n1,x,"one\n', "line 2: not valid CSV: unexpected end of data"),
+        ("# name: a\n# name: b\nitem,condition,a\n1,x,one\n", "line 2: name stands twice above the table"),
+        ("# prediction:\nitem,condition,a\n1,x,one\n", "line 1: prediction is empty. Write something behind the colon, "
+         "or take the line out"),
+        ("# predicton: 1 < 2\nitem,condition,a\n1,x,one\n", "line 1: 'predicton' is nothing that can stand above a "
+         "table. Did you mean 'prediction'?"),
+        ('# tags: ["a"\nitem,condition,a\n1,x,one\n', "line 1: tags must be names with commas between them, "
+         "not '[\"a\"'"),
+        ("# name: x\n# tags: y\n", "line 3: not a SyntaxGym suite: there is no table below the "
+         "lines that begin with #"),
+        ("# name: x\nitem,condition,a\n1,x,one\n1,x\n", "line 4: has 2 fields, the header has 3"),
+        ("item,condition,a\n", "items: there are none"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_a_table_has_its_line(tmp_path: Path, text: str, said: str) -> None:
+    assert said in faults(tmp_path, text)
+
+
+def test_a_faulty_prediction_above_a_table_has_its_caret(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read(tmp_path, "# prediction: (verb;%sg%) < (2;%pll%)\n" + WIDE)
+    assert "prediction 0: unknown condition 'pll'. Did you mean 'pl'?" in str(error.value)
+    assert "^^^^^" in str(error.value)
+
+
+def test_an_unknown_field_above_a_table_is_passed_over_with_a_warning(tmp_path: Path) -> None:
+    suite = read(tmp_path, "# licence: CC0\n# see https://example.org: good\n" + WIDE)
+    assert [str(warning) for warning in suite.warnings] == [
+        "line 1: 'licence' is passed over: above a table may stand prediction, name, author, reference, description, "
+        "comment, metric, tags"
+    ]
+
+
+def test_a_suite_goes_to_csv_and_back_without_loss(tmp_path: Path) -> None:
+    document = to_json(read(tmp_path, HEAD + WIDE))
+    assert document["predictions"][0] == {"type": "formula", "formula": "(verb;%sg%) < (2;%pl%)"}
+    source = written(tmp_path, json.dumps(document), "suite.json")
+    for ending in ("csv", "tsv"):
+        table, back = tmp_path / f"suite.{ending}", tmp_path / "back.json"
+        assert syntaxgym.convert(source, table, {}) == []
+        syntaxgym.convert(table, back, {})
+        assert json.loads(back.read_text()) == document
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+@given(
+    meta=st.fixed_dictionaries({"name": texts.filter(str.strip)}, optional={"author": texts, "description": texts}),
+    tags=st.lists(texts, max_size=3),
+    formulas=st.lists(texts.map(lambda text: text + "x"), max_size=3),
+    delimiter=st.sampled_from([",", "\t"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_stands_above_a_table_comes_back(
+    tmp_path: Path, meta: dict[str, str], tags: list[str], formulas: list[str], delimiter: str
+) -> None:
+    given = {**meta, "tags": tags}
+    suite = read(tmp_path, WIDE)
+    written_ = to_csv(suite, delimiter, head_lines(given, formulas))
+    found = Faults()
+    head = read_head(written_, found)
+    assert found.errors == []
+    assert (head.meta, head.predictions) == (given, formulas)
+
+
+def test_the_command_line_reads_a_wide_table_and_says_how(tmp_path: Path) -> None:
+    path = written(tmp_path, "# prediction: (verb;%sg%) < (verb;%pl%)\n" + WIDE)
+    how = "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; 1 prediction"
+    checked = wug("check", path)
+    assert checked.out.splitlines()[:2] == [f"{path}: good", f"  {how}"]
+    ran = wug("run", path, "--model", "wug-causal", "--format", "json", "--no-save", "--no-cache")
+    assert [(e["check"], e["n"]) for e in ran.results[0]["estimates"]][:1] == [("prediction_0", 2)]
+    assert f"table: {how}" in ran.err
+    converted = wug("convert", path, tmp_path / "out.json")
+    assert f"note: {how}" in converted.err
