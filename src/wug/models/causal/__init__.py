@@ -14,6 +14,7 @@ import numpy.typing as npt
 from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import Folder, folder_of
+from wug.models._likeliest import likeliest
 from wug.models._options import DEVICE, DTYPE, NODES, TRUST
 from wug.models._passages import passages, room, to_the_left
 from wug.models._ragged import Ints, Ragged
@@ -27,7 +28,7 @@ from wug.models.causal.tree import Batch
 from wug.models.causal.trial import choose_engine, position_limit
 from wug.options import Option
 from wug.scores import Beside, Scores
-from wug.types import Reading, Request
+from wug.types import Reading, Request, Token
 
 ANSWERS = "scores"
 OPTIONS = (
@@ -117,6 +118,24 @@ class CausalModel:
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Where the words of each text begin and end, by the tokenizer's own rule."""
         return word_spans(self._tokenise.hf.backend_tokenizer, texts)
+
+    def likeliest(self, text: str, place: int, most: int = 10) -> list[Token]:
+        """The tokens that are most probable where the token `place` of a text stands, after those before it.
+
+        None are known of the first token of a text that no start mark leads.
+        """
+        import torch
+
+        tokens = self._tokenise([Request(text)])
+        ids = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
+        self._refuse_long([Request(text)], ids)
+        context = ids.flat[: place + int(self._bos is not None)]
+        if not len(context) or not 0 <= place < len(tokens.ids.flat):
+            return []
+        with torch.inference_mode():  # one text alone, without a mask: what every model gives right numbers for
+            asked = torch.from_numpy(context.astype(np.int64))[None].to(self._engine.device)
+            logits = self._engine.model(input_ids=asked).logits[0, -1]
+        return likeliest(logits, self._tokenise.hf, int(tokens.starts[place]), most)
 
     def _asking(self, reading: Reading | None) -> Asking:
         engine = self._engine

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import folder_of
+from wug.models._likeliest import likeliest
 from wug.models._options import DEVICE, DTYPE, NODES, TRUST
 from wug.models._passages import Passages, on_both_sides, passages, room
 from wug.models._ragged import Ints, Ragged
@@ -25,7 +26,7 @@ from wug.models.masked.cloze import Engine, choose_engine
 from wug.models.masked.masking import Asked, plan
 from wug.models.masked.pieces import Frame, word_ends
 from wug.options import Option
-from wug.types import Reading, Request, Scored
+from wug.types import Reading, Request, Scored, Token
 
 ANSWERS = "scores"
 SEES_RIGHT = True
@@ -104,6 +105,27 @@ class MaskedModel:
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Where the words of each text begin and end, by the tokenizer's own rule."""
         return word_spans(self._tokenise.hf.backend_tokenizer, texts)
+
+    def likeliest(self, text: str, place: int, most: int = 10) -> list[Token]:
+        """The tokens that are most probable where the token `place` of a text stands, masked as it is when scored.
+
+        None are known of a special token that is written in a text.
+        """
+        import torch
+
+        requests = [Request(text)]
+        tokens = self._tokenise(requests)
+        sequences = self._frame.around(tokens.ids)
+        self._refuse_long(requests, sequences)
+        asked, where = self._questions(requests, tokens, _wanted(requests, tokens))
+        found = np.flatnonzero(where == place)
+        if not len(found):
+            return []
+        ids = torch.from_numpy(sequences.flat.astype(np.int64))[None].to(self._engine.model.device)
+        ids[0, asked.places[found[0]] : asked.stops[found[0]]] = self._mask
+        with torch.inference_mode():
+            logits = self._engine.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+        return likeliest(logits[0, asked.places[found[0]]], self._tokenise.hf, int(tokens.starts[place]), most)
 
     def _score(self, requests: Sequence[Request], reading: Reading | None) -> Iterator[Scored]:
         tokens = self._tokenise([Request(request.text) for request in requests])
