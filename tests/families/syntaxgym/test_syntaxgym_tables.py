@@ -127,6 +127,7 @@ def test_a_wide_table_is_recognised_and_others_are_not() -> None:
         ("# name: x\n# tags: y\n", "line 3: not a SyntaxGym suite: there is no table below the "
          "lines that begin with #"),
         ("# name: x\nitem,condition,a\n1,x,one\n1,x\n", "line 4: has 2 fields, the header has 3"),
+        ("# name: x", "line 2: not a SyntaxGym suite: there is no table below the lines that begin with #"),
         ("item,condition,a\n", "items: there are none"),
     ],
 )  # fmt: skip

@@ -91,7 +91,7 @@ def parse_table(given: str, name: str, path: Path, faults: Faults) -> Table:
     if not text.strip():
         raise InputError("the file is empty", file=path)
     head = read_head(text, faults)
-    rest = text.split("\n", head.lines)[head.lines] if head.lines else text
+    rest = "\n".join(text.split("\n", head.lines)[head.lines :])
     place = f"line {head.lines + 1}"
     columns = _columns(rest.split("\n", 1)[0])
     if columns is None:
