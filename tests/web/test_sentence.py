@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -17,7 +18,7 @@ from starlette.testclient import TestClient
 from tiny_masked import save_masked
 from wug.types import Scored, Token
 from wug.web.scoring import Scoring
-from wug.web.sentences import differing, panel
+from wug.web.sentences import candidates, differing, panel
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -156,3 +157,48 @@ def test_a_page_of_another_site_cannot_make_a_model_work(site: Site) -> None:
     assert "Press Ask" in found
     assert 'value="the boy"' in found
     assert client.get(f"/sentence/state.json?{query}").json()["models"] == [{"model": "causal:nowhere"}]
+
+
+def test_entropy_and_rank_stand_with_each_token() -> None:
+    given = Scored("a b", (0, 2), (1, 3), (-1.0, -2.0), entropies=(None, 3 * math.log(2)), ranks=(None, 1234))
+    first, second = panel("m", [given]).lines[0].pieces
+    assert (first.place, first.entropy, first.rank) == (0, "", "")
+    assert (second.place, second.entropy, second.rank) == (1, "3.0", "1,234")
+
+
+def test_candidates_have_bits_and_percent() -> None:
+    found = candidates([Token(" dog", 0, 0, math.log(0.25)), Token(" ", 0, 0, math.log(0.0625))])
+    assert found == [
+        {"text": "dog", "bits": "2.0", "percent": "25.0"},
+        {"text": "␣", "bits": "4.0", "percent": "6.2"},
+    ]
+
+
+def likeliest(asked: Site, client: TestClient, given: object) -> Any:
+    return client.post("/sentence/likeliest.json", json=given, headers={"x-wug-token": asked.token})
+
+
+def test_the_likeliest_tokens_come_from_the_model(site: Site, tiny_causal: Callable[..., Path]) -> None:
+    asked, client = client_with(site, tiny_causal())
+    given = {"text": "the boy swims", "model": asked.models[0], "token": 1}
+    for _ in range(200):
+        if (said := likeliest(asked, client, given).json())["done"]:
+            break
+    assert said["error"] == ""
+    assert len(said["tokens"]) == 10
+    assert client.post("/sentence/likeliest.json", json=given).status_code == 403, "without the page's token"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"text": "a", "model": "other", "token": 0}, {"text": "", "token": 0}, {"text": 3, "token": 0},
+     {"text": "a", "token": -1}, {"text": "a", "token": True}, {"text": "a", "token": "0"},
+     {"text": "a" * 3000, "token": 0}],
+)  # fmt: skip
+def test_a_question_for_likeliest_tokens_that_makes_no_sense_is_refused(
+    site: Site, tiny_causal: Callable[..., Path], given: dict[str, Any]
+) -> None:
+    asked, client = client_with(site, tiny_causal())
+    answer = likeliest(asked, client, {"model": asked.models[0], **given})
+    assert answer.status_code == 400
+    assert answer.json()["error"]

@@ -23,7 +23,8 @@ def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
-    return Site(store=Store(tmp_path / "wug.db"), cache=kept / "answers.db", models=(str(tiny_causal()),))
+    models = (str(tiny_causal()), str(tiny_causal("gpt2", "metaspace")))
+    return Site(store=Store(tmp_path / "wug.db"), cache=kept / "answers.db", models=models)
 
 
 def test_two_sentences_are_typed_and_the_address_shows_the_same_again(page: Any, context: Any) -> None:
@@ -54,3 +55,66 @@ def test_a_third_sentence_is_added_with_the_keyboard_and_markup_is_text(page: An
     expect(page.locator(".scored > li")).to_have_count(2)
     assert page.input_value("#s2") == HOSTILE
     assert page.locator("img").count() == 0
+
+
+def test_answers_follow_what_is_typed_and_old_values_are_greyed_until_then(page: Any) -> None:
+    page.goto("/sentence")
+    page.fill("#s1", "the boy swims .")
+    line = page.locator(".scored > li")
+    expect(line).to_have_count(1)
+    expect(line).to_have_attribute("data-text", "the boy swims .")
+    page.evaluate("() => { window.real = fetch; window.fetch = () => new Promise(() => {}); }")  # no answer comes
+    page.focus("#s1")
+    page.keyboard.press("End")
+    page.keyboard.type(" now")
+    expect(line).to_have_class("old")
+    page.evaluate("() => { window.fetch = window.real; }")
+    page.keyboard.type(" or")
+    expect(line).to_have_attribute("data-text", "the boy swims . now or")
+    expect(line).not_to_have_class("old")
+    assert page.locator(".piece bdi").last.inner_text() == "or"
+    assert "now+or" in page.url
+    page.keyboard.press("Control+a")
+    page.keyboard.type("the boy swims . now or")
+    expect(line).not_to_have_class("old")
+
+
+def test_two_models_stand_side_by_side(page: Any) -> None:
+    page.goto("/sentence")
+    page.fill("#s1", "the boy swims .")
+    expect(page.locator(".panel")).to_have_count(1)
+    page.locator("[name=m]").nth(1).check()
+    expect(page.locator(".panel .scored")).to_have_count(2)
+    first, second = (panel.bounding_box() for panel in page.locator(".panel").all())
+    assert first["y"] == second["y"]
+    assert second["x"] >= first["x"] + first["width"]
+    page.set_viewport_size({"width": 390, "height": 800})
+    first, second = (panel.bounding_box() for panel in page.locator(".panel").all())
+    assert second["y"] >= first["y"] + first["height"]
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_token_opens_into_its_entropy_and_the_ten_likeliest_tokens(page: Any) -> None:
+    page.goto("/sentence")
+    page.fill("#s1", "the boy swims .")
+    piece = page.locator(".piece").nth(1)
+    piece.focus()
+    page.keyboard.press("Enter")
+    rows = page.locator(".instead li")
+    expect(rows).to_have_count(10)
+    expect(page.locator(".instead")).to_contain_text(f"Entropy here: {piece.get_attribute('data-entropy')} bits.")
+    shares = [float(text.split(" %")[0]) for text in page.locator(".instead li .num:nth-child(3)").all_inner_texts()]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < shares[0] <= 100
+    assert piece.get_attribute("aria-expanded") == "true"
+    piece.click()
+    expect(rows).to_have_count(0)
+
+
+def test_a_link_with_a_text_and_a_results_model_is_answered_at_once(page: Any, site: Site) -> None:
+    name = Path(site.models[1]).name
+    page.goto(f"/sentence?text=the+boy+swims&text=the+boy+swim&model=causal/{name}@0123456")
+    expect(page.locator(".scored > li")).to_have_count(2)
+    assert page.locator(".panel").get_attribute("data-model") == site.models[1]
+    assert page.locator("[name=m]:checked").get_attribute("value") == site.models[1]
+    assert [page.input_value("#s1"), page.input_value("#s2")] == ["the boy swims", "the boy swim"]

@@ -22,10 +22,10 @@ from wug import registry
 from wug.errors import ModelError, WugError
 from wug.runs.opening import model_spec
 from wug.web.site import Site
-from wug.web.worker_messages import Ended, Question, Stage, Stop, Work, run_suites, score_texts
+from wug.web.worker_messages import Ended, Question, Stage, Stop, Work, likeliest_tokens, run_suites, score_texts
 from wug.web.worker_process import COMMAND, Gone, WorkerProcess
 
-__all__ = ["Job", "Scoring", "run_suites", "score_texts", "scorers", "scoring"]
+__all__ = ["Job", "Scoring", "likeliest_tokens", "run_suites", "score_texts", "scorers", "scoring"]
 
 IDLE = 300.0
 """Seconds without a question after which the process is ended."""
@@ -123,6 +123,13 @@ class Scoring:
             forced.start()
             with contextlib.suppress(Gone):  # then it is stopped
                 worker.send(Stop(job.id))
+
+    def withdraw(self, job: Job) -> None:
+        """Take back a job that still waits; one that is under way goes on, since its answer is kept."""
+        with self._changed:
+            if job in self._waiting:
+                self._waiting.remove(job)
+                _end(job, Ended("stopped"))
 
     def close(self) -> None:
         """Stop all jobs and end the process."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,12 @@ class Piece:
     """Whether it goes on with the word of the token before it."""
     parts: int = 1
     """Tokens that it stands for: several where each is a part of one character."""
+    place: int = 0
+    """Which token of the sentence it is, or begins with."""
+    entropy: str = ""
+    """Bits, of the distribution that its first token comes from; empty where that is not known."""
+    rank: str = ""
+    """Of its first token among all by probability; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +133,33 @@ def _pieces(scored: Scored, first: int | None) -> Iterator[Piece]:
             differs=first in some,
             joined=goes_on,
             parts=len(some),
+            place=some.start,
+            entropy=_entropy(scored, some.start),
+            rank=_rank(scored, some.start),
         )
+
+
+def _entropy(scored: Scored, place: int) -> str:
+    nats = None if scored.entropies is None else scored.entropies[place]
+    return "" if nats is None else _bits(nats / math.log(2))
+
+
+def _rank(scored: Scored, place: int) -> str:
+    rank = None if scored.ranks is None else scored.ranks[place]
+    return "" if rank is None else f"{rank:,}"
+
+
+def candidates(tokens: Sequence[Token]) -> list[dict[str, str]]:
+    """The most probable tokens of a place as a page shows them: text, bits, percent."""
+    return [
+        {
+            "text": token.text.strip() or "␣",
+            "bits": _bits(-token.logprob / math.log(2)),
+            "percent": f"{100 * math.exp(token.logprob):.1f}",
+        }
+        for token in tokens
+        if token.logprob is not None
+    ]
 
 
 def _goes_on(text: str, place: int) -> bool:

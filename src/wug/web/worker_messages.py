@@ -12,7 +12,7 @@ from wug.errors import ModelError
 from wug.runs.cache import Cache
 from wug.runs.evaluate import ask_through, record
 from wug.runs.store import Store
-from wug.types import Request, Scored, Suite
+from wug.types import Reading, Request, Scored, Suite, Token
 
 Stage: TypeAlias = Literal["waiting", "loading", "asking", "done", "failed", "stopped"]
 Tell: TypeAlias = Callable[[int, int], None]
@@ -70,6 +70,11 @@ def score_texts(texts: Sequence[str], cache: Path | None) -> Work:
     return partial(_score_texts, tuple(texts), cache and cache.resolve())
 
 
+def likeliest_tokens(text: str, place: int, most: int) -> Work:
+    """The work that asks a model which tokens it finds most probable at a place; a list of Token comes back."""
+    return partial(_likeliest_tokens, text, place, most)
+
+
 def _run_suites(
     suites: tuple[Suite, ...], path: Path, answers: Path | None, command: str, model: Any, tell: Tell
 ) -> int:
@@ -84,12 +89,21 @@ def _run_suites(
 
 
 def _score_texts(texts: tuple[str, ...], answers: Path | None, model: Any, tell: Tell) -> list[Scored]:
-    """A Scored for each text, or an error where the model gives no probabilities."""
+    """A Scored for each text, with entropies where the model tells them; an error where it gives no probabilities."""
     if ask_through(model).can != "scorer":
         raise ModelError(f"{model.id} turns text into text and cannot say how probable a sentence is")
     with _opened(answers) as cache:
         scorer: Any = ask_through(model, cache, tell).model
-        return list(scorer.score([Request(text) for text in texts]))
+        return list(scorer.score([Request(text, reading=Reading(distribution=True)) for text in texts]))
+
+
+def _likeliest_tokens(text: str, place: int, most: int, model: Any, tell: Tell) -> list[Token]:
+    """The tokens, the most probable first, or an error where the model cannot tell them."""
+    ask = getattr(model, "likeliest", None)
+    if ask is None:
+        raise ModelError(f"{model.id} does not tell which tokens it finds most probable: causal and masked models do")
+    found: list[Token] = ask(text, place, most)
+    return found
 
 
 def _opened(path: Path | None) -> AbstractContextManager[Cache | None]:

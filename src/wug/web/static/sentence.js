@@ -1,10 +1,84 @@
-/* Try a sentence: more lines to write in, and answers that come in while the page stands. */
+/* Try a sentence: answers follow what is typed, values of a text that is no longer there are greyed, and a token opens
+ * into what the model expected in its place. */
 const STAGES = { waiting: "Waiting for other work…", loading: "Loading the model…", asking: "Asking the model…" };
-const LOOK = 600;
+const LOOK = 600, PAUSE = 350;
 
-const list = document.getElementById("sentences");
-const more = document.getElementById("more");
-if (list && more) {
+const by = (name) => document.getElementById(name);
+const form = by("sentence-form"), list = by("sentences"), more = by("more");
+const self = crypto.randomUUID?.() ?? String(Math.random());
+const element = (tag, className = "", text = "") => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.textContent = text;
+  return made;
+};
+const plain = (text) => text.split(/\s+/).filter(Boolean).join(" ");
+const texts = () => [...list.querySelectorAll("input")].map((input) => plain(input.value)).filter(Boolean);
+
+/* ---- the address of what is written ---- */
+
+const addressNow = () => {
+  const query = new URLSearchParams(texts().map((text) => ["s", text]));
+  for (const box of form.querySelectorAll("[name=m]:checked")) query.append("m", box.value);
+  return `/sentence?${query}`;
+};
+
+/* ---- old values ---- */
+
+const grey = () => {
+  const now = new Set(texts());
+  for (const line of document.querySelectorAll(".scored > li")) line.classList.toggle("old", !now.has(line.dataset.text));
+};
+
+/* ---- asking while one writes ---- */
+
+let asked = 0, pause = null;
+const put = (fresh) => {
+  for (const name of ["fault", "answers", "scale"]) by(name).replaceWith(fresh.getElementById(name));
+  grey();
+};
+const say = (states) => {
+  for (const { model, stage, done, total } of states ?? []) {
+    const words = [...document.querySelectorAll(".waiting, .old-words")].find((one) => one.dataset.model === model);
+    if (words && STAGES[stage]) words.textContent = stage === "asking" && total ? `${STAGES[stage]} ${done} of ${total}` : STAGES[stage];
+  }
+};
+/* What was answered before stays, greyed, until the new answer is there. */
+const hold = () => {
+  for (const panel of document.querySelectorAll(".panel")) {
+    if (!panel.querySelector(".scored") || panel.querySelector(".old-words")) continue;
+    const words = element("p", "old-words", "Asking the model…");
+    words.dataset.model = panel.dataset.model;
+    words.setAttribute("role", "status");
+    panel.append(words);
+  }
+};
+const look = async (address, mine) => {
+  try {
+    const answer = await fetch(address, { headers: { "X-Wug-Live": self } });
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (mine !== asked) return;
+    const waits = fresh.getElementById("answers")?.dataset.waiting !== undefined;
+    if (!waits || !document.querySelector(".scored")) put(fresh);
+    else hold();
+    if (!waits) return;
+    say((await (await fetch(`/sentence/state.json?${address.split("?")[1]}`, { headers: { Accept: "application/json" } })).json()).models);
+  } catch {
+    if (mine !== asked) return;
+    for (const words of document.querySelectorAll(".waiting, .old-words")) words.textContent = "The server does not answer. Trying again…";
+  }
+  setTimeout(() => { if (mine === asked) look(address, mine); }, LOOK);
+};
+const ask = () => {
+  clearTimeout(pause);
+  const mine = (asked += 1);
+  grey();
+  if (!texts().length) return;
+  history.replaceState(null, "", addressNow());
+  look(addressNow(), mine);
+};
+
+if (form) {
   const room = () => list.children.length < Number(list.dataset.most);
   more.hidden = !room();
   more.addEventListener("click", () => {
@@ -21,32 +95,68 @@ if (list && more) {
     input.focus();
   });
   // An address without the lines that were left empty.
-  document.getElementById("sentence-form").addEventListener("formdata", ({ formData }) => {
-    const texts = formData.getAll("s").filter((text) => text.trim());
+  form.addEventListener("formdata", ({ formData }) => {
+    const given = formData.getAll("s").filter((text) => text.trim());
     formData.delete("s");
-    for (const text of texts) formData.append("s", text);
+    for (const text of given) formData.append("s", text);
   });
+  list.addEventListener("input", (event) => {
+    grey();
+    clearTimeout(pause);
+    if (!event.isComposing) pause = setTimeout(ask, PAUSE);
+  });
+  list.addEventListener("compositionend", () => { clearTimeout(pause); pause = setTimeout(ask, PAUSE); });
+  form.querySelector("fieldset").addEventListener("change", ask);
 }
 
-const answers = () => document.getElementById("answers");
-const follow = async () => {
+/* ---- what else could stand in a place ---- */
+
+const instead = async (piece) => {
+  const line = piece.closest("li"), before = line.querySelector(".instead");
+  const again = piece.getAttribute("aria-expanded") === "true";
+  before?.remove();
+  for (const one of line.querySelectorAll('.piece[aria-expanded="true"]')) one.setAttribute("aria-expanded", "false");
+  if (again) return;
+  piece.setAttribute("aria-expanded", "true");
+  const box = element("div", "instead"), word = piece.querySelector("bdi").textContent;
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", `Instead of ${word}`);
+  box.tabIndex = -1;
+  const words = element("p", "", "Asking the model…");
+  words.setAttribute("role", "status");
+  box.append(words);
+  line.querySelector(".sums").after(box);
+  const { place, entropy, rank } = piece.dataset;
+  const asking = { text: line.dataset.text, model: piece.closest(".panel").dataset.model, token: Number(place) };
   try {
-    const answer = await fetch(`/sentence/state.json${location.search}`, { headers: { Accept: "application/json" } });
-    const said = await answer.json();
-    for (const { model, stage, done, total } of said.models ?? []) {
-      const words = [...document.querySelectorAll(".waiting")].find((one) => one.dataset.model === model);
-      if (words && STAGES[stage]) words.textContent = stage === "asking" && total ? `${STAGES[stage]} ${done} of ${total}` : STAGES[stage];
+    for (;;) {
+      const answer = await wug.send("/sentence/likeliest.json", { json: asking });
+      const said = await answer.json();
+      if (!box.isConnected) return;
+      if (!answer.ok || said.error) throw new Error(said.error);
+      if (!said.done) { await new Promise((done) => setTimeout(done, LOOK)); continue; }
+      words.textContent = entropy ? `Entropy here: ${entropy} bits. “${word}” has rank ${rank}.` : `In the place of “${word}”:`;
+      if (!said.tokens.length) { words.textContent = `Nothing stands before “${word}” that would let the model expect anything.`; return; }
+      const found = element("ol"), most = Number(said.tokens[0].percent) || 100;
+      found.append(...said.tokens.map(({ text, bits, percent }) => {
+        const one = element("li", text === word ? "same" : ""), name = element("bdi", "", text), share = element("span", "share"), bar = element("i");
+        bar.style.width = `${100 * percent / most}%`;
+        share.append(bar);
+        share.setAttribute("aria-hidden", "true");
+        one.append(name, share, element("span", "num", `${percent} %`), element("span", "num", `${bits} bits`));
+        return one;
+      }));
+      box.append(found);
+      return;
     }
-    if (said.done || !answer.ok) {
-      const fresh = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
-      answers().replaceWith(fresh.getElementById("answers"));
-      const scale = fresh.querySelector(".scale");
-      if (scale) answers().after(scale);
-      if (answers().dataset.waiting === undefined) return;
-    }
-  } catch {
-    for (const words of document.querySelectorAll(".waiting")) words.textContent = "The server does not answer. Trying again…";
+  } catch (error) {
+    words.textContent = error instanceof TypeError ? "The server does not answer." : error.message;
+    words.className = "notice bad";
   }
-  setTimeout(follow, LOOK);
 };
-if (answers().dataset.waiting !== undefined) follow();
+document.addEventListener("click", (event) => {
+  const piece = event.target.closest?.("button.piece");
+  if (piece) instead(piece);
+});
+
+if (by("answers").dataset.waiting !== undefined) look(`/sentence${location.search}`, asked);
