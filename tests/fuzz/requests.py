@@ -57,7 +57,7 @@ PATHS = (
     "/compare.{form}", "/compare/figure/{w}.{form}", "/suite", "/suite.{form}", "/suite/figure.{form}", "/sentence",
     "/sentence/state.json", "/state.json", "/token", "/favicon.ico", "/assets/report.css", "/static/{w}", "/editor",
     "/editor/new.json", "/editor/upload.json", "/editor/check.json", "/editor/jobs/{w}.json",
-    "/editor/jobs/{w}/stop.json",
+    "/editor/jobs/{w}/stop.json", "/editor/table.json", "/sentence/likeliest.json", "/edit?result={n}&item={n}",
     "/editor/runs/{n}.json", "/editor/{d}", "/editor/{d}/draft.json", "/editor/{d}/suite.{form}",
     "/editor/{d}/save.json",
     "/editor/{d}/score.json", "/{w}", "//", "/..%2f..%2fetc/passwd", "/static/../../app.py",

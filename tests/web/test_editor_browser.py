@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from asking import ended, shared
 from browsing import full_disk
+from editing import cell, document, grid, kept_, paste, ready
 from playwright.sync_api import expect
 
 from command_line import wug
@@ -55,49 +56,11 @@ def begin(page: Any) -> Callable[[str], Any]:
     return start
 
 
-def ready(page: Any) -> Any:
-    page.wait_for_selector("#editor[data-ready]")
-    return page
-
-
-def cell(page: Any, row: int, column: int) -> Any:
-    return page.locator(f'#grid [data-row="{row}"][data-column="{column}"]').first
-
-
-def grid(page: Any) -> list[list[str]]:
-    """The texts of the grid: the names of the regions, then condition and regions of each row."""
-    found: list[list[str]] = page.evaluate(
-        """[...document.querySelectorAll("#grid tr")].map((row) =>
-             [...row.querySelectorAll("[data-row]:not(.item) > .text")].map((one) => one.textContent))"""
-    )
-    return found
-
-
 def fill(page: Any, *texts: str) -> None:
     """Write texts from the active cell on, each closed by Tab."""
     for text in texts:
         page.keyboard.type(text)
         page.keyboard.press("Tab")
-
-
-def paste(page: Any, text: str) -> None:
-    page.evaluate(
-        """(text) => { const data = new DataTransfer(); data.setData("text/plain", text);
-             document.activeElement.dispatchEvent(
-               new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })); }""",
-        text,
-    )
-
-
-def kept_(page: Any) -> None:
-    expect(page.locator("#kept")).to_have_text(re.compile("^Kept"))
-
-
-def document(page: Any) -> dict[str, Any]:
-    """The draft as the server has it."""
-    kept_(page)
-    found: dict[str, Any] = page.request.get(f"{page.url}/draft.json").json()["document"]
-    return found
 
 
 def write_a_suite(page: Any) -> None:
@@ -209,18 +172,48 @@ def test_a_block_from_a_spreadsheet_makes_the_grid_grow(begin: Callable[..., Any
     assert page.locator("#grid .item").count() == 2
 
 
-def test_a_whole_table_with_items_and_conditions_is_pasted_into_an_empty_suite(begin: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("column", [0, 2])  # at the item's number, and where Tab first lands
+def test_a_whole_table_with_items_and_conditions_is_pasted_into_an_empty_suite(
+    begin: Callable[..., Any], column: int
+) -> None:
     page = begin("blank")
-    cell(page, 1, 0).click()
+    cell(page, 1, column).click()
     paste(page, "item\tcondition\tnoun\tverb\n1\tsg\tboy\tswims\n\tpl\tboys\tswim\n7\tsg\tgirl\tsees\n\tpl\tgirls\tsee")
+    expect(page.locator("#notices")).to_contain_text(
+        "Read as a wide table: 2 conditions × 2 items, regions noun, verb; no predictions."
+    )
     assert grid(page) == [
-        ["noun", "verb", "region_3"],
-        ["sg", "boy", "swims", ""],
-        ["pl", "boys", "swim", ""],
-        ["sg", "girl", "sees", ""],
-        ["pl", "girls", "see", ""],
+        ["noun", "verb"],
+        ["sg", "boy", "swims"],
+        ["pl", "boys", "swim"],
+        ["sg", "girl", "sees"],
+        ["pl", "girls", "see"],
     ]
     assert [item["item_number"] for item in document(page)["items"]] == [1, 7]
+    page.keyboard.press("Control+z")
+    assert grid(page)[0] == ["region_1", "region_2", "region_3"]
+
+
+def test_a_table_pasted_over_a_suite_goes_where_its_items_conditions_and_regions_are(begin: Callable[..., Any]) -> None:
+    page = begin()
+    cell(page, 1, 2).click()
+    rows = "item,condition,rest,verb\n1,match_sing,now .,runs\n2,match_sing,here .,eats\n"
+    paste(page, f"# prediction: (verb;%match_sing%) < 9\n{rows}")
+    expect(page.locator("#notices")).to_contain_text("1 condition × 2 items, regions rest, verb; 1 prediction.")
+    assert grid(page)[0] == ["subject", "modifier", "verb", "rest"]
+    assert grid(page)[1] == ["match_sing", "The boy", "near the dogs", "runs", "now ."]
+    assert grid(page)[5] == ["match_sing", "", "", "eats", "here ."]
+    assert page.input_value("#prediction-2") == "(verb;%match_sing%) < 9"
+
+
+def test_a_table_with_a_fault_is_not_pasted_and_the_line_is_said(begin: Callable[..., Any], recorder: Any) -> None:
+    page = begin("blank")
+    recorder.expected.append("400")
+    before = grid(page)
+    cell(page, 1, 2).click()
+    paste(page, "item,condition,a\n1,x,one\n1,x,two\n")
+    expect(page.locator("#notices .bad")).to_contain_text("line 3: item 1 has the condition 'x' twice")
+    assert grid(page) == before
 
 
 def test_cells_are_copied_as_a_spreadsheet_takes_them_and_cut_and_filled(begin: Callable[..., Any]) -> None:
@@ -348,6 +341,8 @@ def test_what_is_being_typed_into_a_cell_survives_too_and_is_one_step_to_undo(be
     page.keyboard.press("Enter")
     page.keyboard.press("Control+z")
     assert grid(page)[1][1] == "The old boy"
+    page.keyboard.press("Control+z")
+    assert grid(page)[1][1] == "The boy", "what was written before the reload"
     assert page.is_disabled("#undo")
 
 
@@ -655,8 +650,8 @@ def test_any_block_of_cells_is_copied_and_pasted_as_it_was(begin: Callable[..., 
     ]
     blocks = [block for block in blocks if len(block) == 1 or block[-1] != [""]]  # an empty last line is a line end
     again = begin().evaluate(
-        """async (blocks) => { const model = await import("/static/editor-model.js");
-             return blocks.map((block) => model.parseBlock(model.blockText(block))); }""",
+        """async (blocks) => { const made = await import("/static/editor-blocks.js");
+             return blocks.map((block) => made.parseBlock(made.blockText(block))); }""",
         blocks,
     )
     assert again == blocks

@@ -36,7 +36,8 @@ PATHS = (
     "/compare?run=99999999999&run=1", "/compare?run=1&run=1", "/compare?side=1,,,2&side=%ff",
     "/compare?" + "&".join(["run=1"] * 3000), "/compare?run=1&run=2&suite=%00&check=[", "/compare.csv", "/compare.json",
     "/compare/figure/compared-%00.svg?run=1&run=2", "/compare/figure/curve-1.svg?run=1",
-    f"/compare?run=1&run=2&suite={'[' * 2000}",
+    f"/compare?run=1&run=2&suite={'[' * 2000}", f"/edit?result={DIGITS}", "/edit?result=%00&item=%00", "/edit",
+    "/edit?result=%D9%A1", "/edit?result=-1&item=1",
 )  # fmt: skip
 """Addresses that name nothing."""
 QUERIES = (
@@ -48,7 +49,9 @@ QUERIES = (
     "/result/1/items?q=%00%25%27%22", f"/result/1/items?q={'x' * 20000}", "/result/1/items?value=maybe",
     f"/result/1/numbers?page={DIGITS}", "/result/1/numbers?check=%00", f"/result/2?item={DIGITS}", "/result/2?item=%00",
     "/result/2?condition=%ED%A0%80", "/sentence?s=%00&s=%ED%A0%80", "/sentence?m=%00", f"/sentence?s={'x' * 20000}",
-    "/sentence?" + "s=a&" * 4000, "/compare?pool=%00&pairs=%ff", "/result/1/items?check=%ED%A0%80&value=true",
+    "/sentence?" + "s=a&" * 4000,
+    "/sentence?text=%00&model=%ED%A0%80", "/sentence?text=a&model=%00/@", "/compare?pool=%00&pairs=%ff",
+    "/result/1/items?check=%ED%A0%80&value=true",
 )  # fmt: skip
 """Addresses of pages, with wishes that make no sense."""
 SUITE: dict[str, Any] = {"meta": {"name": "x"}, "region_meta": {"1": "a"}, "predictions": [], "items": []}
@@ -92,11 +95,16 @@ BODIES = (
     b'{"name": "\\ud800.json"}', b'{"model": null}', b'{"model": "\\ud800"}', b'{"from": "file:\\u0000"}',
     b'{"from": "file:\\ud800.json"}', json.dumps({"from": "file:" + "a" * 5000}).encode(),
     b'{"from": "file:~nobody-of-this-name/x.json"}', b'{"from": "builtin:../../x"}', b'{"from": "builtin:\\ud800"}',
+    b'{"text": 3}', b'{"text": "\\u0000,\\u0000"}', json.dumps({"text": "item,condition,a\n" * 9000}).encode(),
+    json.dumps({"text": '"' * 9000 + "\n# :::\n"}).encode(),
+    json.dumps({"text": "# prediction: " + "(" * 9000}).encode(),
+    json.dumps({"text": "item,condition,a\n" + "x" * 300_000}).encode(), b'{"text": "a", "model": 3, "token": {}}',
     b'{"from": "\\ud800"}', b'{"from": "file:."}', b'{"from": "file:/dev/zero"}', b'{"from": "file:/dev/stdin"}',
 )  # fmt: skip
 """What is sent to an address that takes JSON."""
 TAKING = (
-    ("POST", "/editor/new.json"), ("POST", "/editor/check.json"), ("PUT", "/editor/aaaaaaaa/draft.json"),
+    ("POST", "/editor/new.json"), ("POST", "/editor/check.json"), ("POST", "/editor/table.json"),
+    ("POST", "/sentence/likeliest.json"), ("PUT", "/editor/aaaaaaaa/draft.json"),
     ("POST", "/editor/bbbbbbbb/save.json"), ("POST", "/editor/bbbbbbbb/score.json"),
     ("DELETE", "/editor/cccccccc/draft.json"), ("POST", "/editor/jobs/x/stop.json"),
 )  # fmt: skip

@@ -82,9 +82,9 @@ class Drafts:
         path = self._path(id)
         return _read(path) if path.is_file() else None
 
-    def new(self, document: Mapping[str, Any], changed: int, origin: str = "") -> Draft:
-        """A draft made of a suite, with an id of its own."""
-        return self._write(Draft(secrets.token_hex(6), 1, changed, document, origin))
+    def new(self, document: Mapping[str, Any], changed: int, origin: str = "", id: str | None = None) -> Draft:
+        """A draft made of a suite, with an id of its own where none is given."""
+        return self._write(Draft(id or secrets.token_hex(6), 1, changed, document, origin))
 
     def keep(self, id: str, document: Mapping[str, Any], changed: int, seen: int | None) -> Draft:
         """The draft with what the page has now; Conflict where its revision is not the one the page has seen.

@@ -17,6 +17,9 @@ from wug.show.view import SHADES, Figure
 from wug.show.views import figures_of
 from wug.types import Outcome
 
+ENOUGH = 5
+"""Items from which on an interval says something: below it spans nearly all there is."""
+
 
 def editor_results(shelf: Shelf, run: int) -> dict[str, Any]:
     """The first result of a run, as JSON-able data for the editor."""
@@ -36,6 +39,7 @@ def editor_results(shelf: Shelf, run: int) -> dict[str, Any]:
         "model": result.model,
         "signature": str(result.signature),
         "warnings": list(result.warnings),
+        "few": _few(result.n),
         "checks": [
             {
                 "check": row.check,
@@ -43,7 +47,7 @@ def editor_results(shelf: Shelf, run: int) -> dict[str, Any]:
                 "reading": row.reading,
                 "formula": sources.get(_index(row.check)),
                 "text": row.text,
-                "interval": row.interval,
+                "interval": row.interval if row.n >= ENOUGH else "",
                 "n": row.n,
             }
             for row in headlines(result)
@@ -51,6 +55,14 @@ def editor_results(shelf: Shelf, run: int) -> dict[str, Any]:
         "chart": _chart(next(figures_of(result, rows), None)),
         "items": _items([row.outcome for row in rows.each(Filter())]),
     }
+
+
+def _few(items: int) -> str:
+    """A word about a suite with too few items for intervals; empty where it has enough."""
+    if items >= ENOUGH:
+        return ""
+    said = f"{items} item{'s' * (items != 1)}"
+    return f"With {said} there is no interval: {ENOUGH} at least are needed for one."
 
 
 def _chart(figure: Figure | None) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -21,6 +22,7 @@ from wug.families.syntaxgym.table_head import head_lines
 from wug.files import head, read_bytes, read_text, write_text
 from wug.runs.opening import builtin_suites
 from wug.runs.suite_texts import as_file
+from wug.types import Result
 from wug.web.received import without_halves
 
 FOUND = 500
@@ -107,6 +109,26 @@ def open_text(text: str) -> Opened:
         return _open_table(path)
 
 
+def of_result(result: Result) -> Document:
+    """The suite that a result judged, as far as the result holds it: a limited run has fewer items."""
+    try:
+        judged = write.evaluated_json(result)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise InputError(f"the result of {result.suite} does not hold its sentences: its rows are damaged") from None
+    for region in _regions(judged):
+        del region["metric_value"], region["oovs"]
+    metric = judged["meta"]["metric"]
+    meta = {key: value for key, value in judged["meta"].items() if key not in ("model", "signature") and value}
+    meta["metric"] = metric[0] if isinstance(metric, list) and len(metric) == 1 else metric
+    return _grid({**judged, "meta": meta}, [])
+
+
+def _regions(document: Document) -> Iterator[Document]:
+    for item in document["items"]:
+        for condition in item["conditions"]:
+            yield from condition["regions"]
+
+
 def file_name(document: Mapping[str, Any], ending: str) -> str:
     """What the file of a suite may be called."""
     meta = document.get("meta")
@@ -128,7 +150,8 @@ def as_text(document: Mapping[str, Any], ending: str) -> str:
     bare = {**document, "predictions": [], "meta": {"name": "suite"}}
     meta = document.get("meta")
     try:
-        predictions = [formula_text(raw) for raw in document.get("predictions", [])]
+        given = document.get("predictions", [])
+        predictions = [formula_text(raw) for raw in (given if isinstance(given, list) else [given])]
     except InputError as error:
         raise InputError(f"The table cannot be written yet: a prediction {error}") from None
     above = head_lines(meta if isinstance(meta, dict) else {}, [text for text in predictions if text.strip()])
@@ -140,23 +163,28 @@ def as_text(document: Mapping[str, Any], ending: str) -> str:
     return write.to_csv(suite, "\t" if ending == ".tsv" else ",", above)
 
 
-def save(document: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
-    """Write a suite to a file; Exists where there is one with other content and the user has not said so."""
+def save(document: Mapping[str, Any], path: Path, *, overwrite: bool, seen: str | None = None) -> str:
+    """Write a suite to a file; the digest of what is in it then.
+
+    Exists where there is one with other content and the user has not said so, unless its digest is the one that was
+    `seen` when it was last saved: then nobody else has written to it.
+    """
     ending = path.suffix.lower()
     if ending not in (".json", ".csv", ".tsv"):
         raise InputError(f"a suite is saved as .json, .csv or .tsv, not as {path.name!r}")
     text = as_text(document, ending)
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path)
-    if overwrite:
+    made = _digest(text.encode())
+    if overwrite or (seen is not None and path.is_file() and _digest(read_bytes(path)) == seen):
         write_text(path, text)
-        return
+        return made
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(exist_ok=False)  # the name is ours from here on, whoever else tries
     except FileExistsError:
         if read_bytes(path) == text.encode():
-            return
+            return made
         raise Exists("there is a file of this name already", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
@@ -165,6 +193,11 @@ def save(document: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
     except BaseException:
         path.unlink(missing_ok=True)  # empty, and ours
         raise
+    return made
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _open_table(path: Path) -> Opened:

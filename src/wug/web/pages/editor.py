@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import shlex
 import tempfile
 import time
@@ -13,7 +15,7 @@ from urllib.parse import unquote
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
@@ -24,7 +26,7 @@ from wug.web.editor_results import editor_results
 from wug.web.received import moment, received, revision
 from wug.web.rendering import Json
 from wug.web.scoring import run_suites, scorers, scoring
-from wug.web.site import Site
+from wug.web.site import Site, address
 
 NAV = ("Suite editor", "/editor", 30)
 METRICS = ("sum", "mean", "median", "range", "max", "min")
@@ -72,6 +74,11 @@ def routes(site: Site) -> list[BaseRoute]:
             folders=site.folders,
             models=scorers(site.models),
         )
+
+    def edit(request: Request) -> Response:
+        draft = _of_result(site, drafts, request.query_params.get("result", ""))
+        item = request.query_params.get("item")
+        return RedirectResponse(address(f"/editor/{draft.id}", {"item": item}), status_code=303)
 
     def read(request: Request) -> Response:
         return _fresh(_draft(drafts, request))
@@ -122,10 +129,16 @@ def routes(site: Site) -> list[BaseRoute]:
             raise InputError("is a folder, not a file", file=path)
         path = path if path.suffix else site.inside(f"{path}.json")
         try:
-            suite_files.save(document, path, overwrite=given.get("overwrite") is True)
+            seen = given.get("seen")
+            digest = suite_files.save(
+                document,
+                path,
+                overwrite=given.get("overwrite") is True,
+                seen=seen if isinstance(seen, str) else None,
+            )
         except suite_files.Exists as error:
             return Json({"error": str(error), "path": str(path)}, status_code=409)
-        return {"path": str(path)}
+        return {"path": str(path), "digest": digest}
 
     def score(request: Request, given: dict[str, Any]) -> Any:
         model, document = str(given.get("model")), _draft(drafts, request).document
@@ -153,6 +166,7 @@ def routes(site: Site) -> list[BaseRoute]:
 
     return [
         Route("/editor", start),
+        Route("/edit", edit),
         Route("/editor/new.json", _said(begin), methods=["POST"]),
         Route("/editor/upload.json", upload, methods=["POST"]),
         Route("/editor/check.json", _said(check), methods=["POST"]),
@@ -220,6 +234,22 @@ def _begin(site: Site, drafts: Drafts, source: str) -> Draft:
     if kind not in designs:
         raise InputError(f"a suite cannot be begun from {source!r}")
     return drafts.new(designs[kind](), now)
+
+
+def _of_result(site: Site, drafts: Drafts, given: str) -> Draft:
+    """The draft of a stored result's suite: the one that was begun when it was first opened, edited or not."""
+    if not (given.isascii() and given.isdigit() and len(given) < 16):
+        raise HTTPException(404, "Name a result: /edit?result=7&item=12")
+    result, run = site.shelf.result(int(given))
+    if result.kind != "syntaxgym":
+        raise InputError(f"{result.suite} is of the family {result.kind}: only SyntaxGym suites open in the editor")
+    own = hashlib.sha256(f"{given} {run.id} {run.started} {result.signature}".encode()).hexdigest()[:16]
+    known = drafts.find(own)
+    if known is not None:
+        return known
+    origin = f"result {given}, {result.suite} as {result.model} was asked it"
+    judged = dataclasses.replace(result, outcomes=tuple(row.outcome for row in site.shelf.every(int(given))))
+    return drafts.new(suite_files.of_result(judged), int(time.time() * 1000), origin, own)
 
 
 def _upload(drafts: Drafts, name: str, data: bytes) -> Draft:

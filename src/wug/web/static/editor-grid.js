@@ -4,18 +4,19 @@
  * cell with the selection: so input methods for any script work, and there is always something that has the focus.
  */
 import { FIRST, makeActs } from "./editor-acts.js";
+import { blockText, isTable, parseBlock, pasteBlock } from "./editor-blocks.js";
 import * as model from "./editor-model.js";
+import { makeRows } from "./editor-rows.js";
 
-export const makeGrid = (table, { state, change, drop, fail, moved }) => {
+export const makeGrid = (table, { state, change, drop, fail, moved, readTable }) => {
   const field = document.createElement("textarea");
   field.className = "cell-field";
   field.rows = 1;
   field.spellcheck = false;
   field.autocapitalize = "off";
   field.autocomplete = "off";
-  let at = { row: 1, column: FIRST }, corner = at, mode = "choose", home = null, session = 0, shown = null, marks = null;
+  let at = { row: 1, column: FIRST }, corner = at, mode = "choose", home = null, session = 0;
   let pointer = matchMedia("(pointer: coarse)").matches ? "touch" : "mouse";
-  let cells = [];
 
   const rows = () => model.rowsOf(state());
   const height = () => rows().length + 1;
@@ -55,92 +56,17 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
 
   /* ---- drawing ---- */
 
-  const element = (tag, className, text) => {
-    const made = document.createElement(tag);
-    if (className) made.className = className;
-    if (text !== undefined) made.textContent = text;
-    return made;
-  };
-
-  /* A cell: its text, and a mark below it (the bits of a region, the verdicts of an item). */
-  const cell = (tag, row, column, className) => {
-    const made = element(tag, className);
-    made.dataset.row = row;
-    made.dataset.column = column;
-    made.append(element("span", "text"), element("span", "mark"));
-    (cells[row] ??= [])[column] = made;
-    return made;
-  };
-
-  const build = () => {
-    cells = [];
-    const now = state();
-    const head = element("tr");
-    head.append(element("th", "corner", "item"), element("th", "corner", "condition"));
-    now.regions.forEach((_, index) => {
-      const made = cell("th", 0, index + FIRST, "region");
-      made.scope = "col";
-      made.prepend(element("span", "number", String(index + 1)));
-      head.append(made);
-    });
-    const body = element("tbody");
-    let row = 1;
-    for (const item of now.items) {
-      item.rows.forEach((_, r) => {
-        const line = element("tr", r === 0 ? "first" : "");
-        if (r === 0) {
-          const made = cell("th", row, 0, "item");
-          made.rowSpan = item.rows.length;
-          made.scope = "rowgroup";
-          line.append(made);
-        } else (cells[row] ??= [])[0] = cells[row - 1][0];
-        const condition = cell("th", row, 1, "condition");
-        condition.scope = "row";
-        line.append(condition);
-        now.regions.forEach((__, c) => line.append(cell("td", row, c + FIRST, "")));
-        body.append(line);
-        row += 1;
-      });
-    }
-    const thead = element("thead");
-    thead.append(head);
-    table.replaceChildren(thead, body);
-  };
-
-  const fill = () => {
-    const now = state();
-    now.regions.forEach((name, c) => set(cells[0][c + FIRST], name));
-    rows().forEach((place, index) => {
-      const item = now.items[place.item], line = item.rows[place.row];
-      if (place.row === 0) set(cells[index + 1][0], String(item.number));
-      set(cells[index + 1][1], line.condition);
-      line.cells.forEach((text, c) => set(cells[index + 1][c + FIRST], text));
-    });
-  };
-
-  const set = (where, text) => {
-    const span = where.querySelector(".text");
-    if (span.textContent !== text) span.textContent = text;
-    where.classList.toggle("empty", text.trim() === "");
-    where.classList.toggle("stray", text !== text.trim() && text.trim() !== "");
-  };
-
-  const shape = (now) => `${now.regions.length}:${now.items.map((item) => item.rows.length).join(",")}`;
+  const lines = makeRows(table, { state, painted: () => paint() });
 
   const draw = () => {
-    const form = shape(state());
     const focused = document.activeElement === field;
-    if (form !== shown) {
-      field.remove();
-      build();
-      shown = form;
-    }
-    fill();
+    if (lines.renewed()) field.remove();
     at = within(at);
     corner = within(corner);
+    lines.setActive(at.row);
+    lines.draw();
     place();
     if (focused) field.focus({ preventScroll: true });
-    mark();
   };
 
   const within = ({ row, column }) => {
@@ -151,16 +77,24 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
     return inside;
   };
 
-  /* The field in the active cell, and the chosen cells tinted. */
-  const place = () => {
-    for (const old of table.querySelectorAll(".active, .chosen")) old.classList.remove("active", "chosen");
-    const active = cells[at.row][at.column];
-    active.classList.add("active");
-    if (field.parentElement !== active) active.append(field);
+  /* The active cell and the chosen ones tinted, as far as they are in view. */
+  const paint = () => {
     const [top, bottom, left, right] = bounds();
-    for (let row = top; row <= bottom; row += 1) {
-      for (let column = left; column <= right; column += 1) cells[row][column]?.classList.add("chosen");
+    for (const [row, cells] of lines.each()) {
+      for (let column = 0; column < cells.length; column += 1) {
+        const chosen = row >= top && row <= bottom && column >= left && column <= right;
+        cells[column].classList.toggle("chosen", chosen);
+        cells[column].classList.toggle("active", row === at.row && column === at.column);
+      }
     }
+  };
+
+  /* The field in the active cell. */
+  const place = () => {
+    lines.setActive(at.row);
+    paint();
+    const active = lines.cellAt(at.row, at.column);
+    if (field.parentElement !== active) active.append(field);
     if (mode === "choose") {
       field.value = "";
       field.inputMode = pointer === "mouse" ? "text" : "none";  // no keyboard over the screen before it is wanted
@@ -176,11 +110,14 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
   ];
 
   const show = () => {
-    const frame = table.parentElement, where = cells[at.row][at.column].getBoundingClientRect(), around = frame.getBoundingClientRect();
+    lines.reveal(at.row);
+    const frame = table.parentElement, cell = lines.cellAt(at.row, at.column);
+    const where = cell.getBoundingClientRect(), around = frame.getBoundingClientRect();
     const fixed = at.column >= FIRST ? [...table.querySelectorAll("thead .corner")].reduce((sum, one) => sum + (getComputedStyle(one).position === "sticky" ? one.offsetWidth : 0), 0) : 0;
-    if (where.left < around.left + fixed) frame.scrollLeft -= around.left + fixed - where.left + 4;
+    if (at.column >= FIRST && where.left < around.left + fixed) frame.scrollLeft -= around.left + fixed - where.left + 4;
     else if (where.right > around.right) frame.scrollLeft += where.right - around.right + 4;
-    cells[at.row][at.column].scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (where.top < 0 || where.bottom > innerHeight) cell.scrollIntoView({ block: "nearest", inline: "nearest" });
+    paint();
   };
 
   /* ---- moving ---- */
@@ -196,7 +133,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
   };
 
   const step = (down, right, column = at.column) => {
-    const tall = at.column === 0 && down > 0 ? state().items[rows()[at.row - 1].item].rows.length : 1;
+    const tall = at.column === 0 && down === 1 ? state().items[rows()[at.row - 1].item].rows.length : 1;
     go(at.row + down * tall, column + right);
   };
 
@@ -256,26 +193,28 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
 
   const chosen = () => {
     const [top, bottom, left, right] = bounds();
-    const lines = [];
+    const block = [];
     for (let row = top; row <= bottom; row += 1) {
       const line = [];
       for (let column = left; column <= right; column += 1) {
         line.push(row === 0 && column < FIRST ? ["item", "condition"][column] : textAt({ row, column }));
       }
-      lines.push(line);
+      block.push(line);
     }
-    return lines;
+    return block;
   };
 
   const paste = (text) => {
-    const block = model.parseBlock(text);
+    // Wherever it is put: a table that names its columns is read as a file would be.
+    if (isTable(text)) { readTable(text); return; }
+    const block = parseBlock(text);
     const [top, bottom, left, right] = bounds();
     let grown = block;
     if (block.length === 1 && block[0].length === 1) {
       grown = Array.from({ length: bottom - top + 1 }, () => Array(right - left + 1).fill(block[0][0]));
       if (left < FIRST) { try { change(write(state(), at, block[0][0])); } catch (error) { fail(error.message); } return; }
     }
-    change(model.pasteBlock(state(), top, left, grown));
+    change(pasteBlock(state(), top, left, grown));
     at = within({ row: top, column: left });
     corner = within({ row: top + grown.length - 1, column: left + Math.max(...grown.map((line) => line.length)) - 1 });
     place();
@@ -356,10 +295,11 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
       else document.querySelector("[data-act]")?.focus();
     } else if (event.key === "F2") { if (mode === "choose") open(textAt(at), "edit"); else mode = "edit"; }
     else if ((event.key === "Delete" || event.key === "Backspace") && mode === "choose") clear();
+    else if (event.key === "PageDown" || event.key === "PageUp") step((event.key === "PageDown" ? 1 : -1) * lines.page(), 0);
     else if (event.key === "Home" && mode === "choose") go(command ? 1 : at.row, FIRST);
     else if (event.key === "End" && mode === "choose") go(command ? height() - 1 : at.row, width() - 1);
     else if (event.key.toLowerCase() === "d" && command && mode === "choose") fillDown();
-    else if (event.key.toLowerCase() === "a" && command && mode === "choose") { corner = { row: 1, column: FIRST }; at = { row: height() - 1, column: width() - 1 }; place(); }
+    else if (event.key.toLowerCase() === "a" && command && mode === "choose") { corner = { row: height() - 1, column: width() - 1 }; at = { row: 1, column: FIRST }; place(); field.focus({ preventScroll: true }); }
     else if (event.altKey && event.key.toLowerCase() === "c") act("addCondition");
     else if (event.altKey && event.key.toLowerCase() === "r") act("addRegion");
     else taken = false;
@@ -375,12 +315,12 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
   field.addEventListener("blur", () => { if (mode !== "choose") finish(); });
   field.addEventListener("copy", (event) => {
     if (mode !== "choose") return;
-    event.clipboardData.setData("text/plain", model.blockText(chosen()));
+    event.clipboardData.setData("text/plain", blockText(chosen()));
     event.preventDefault();
   });
   field.addEventListener("cut", (event) => {
     if (mode !== "choose") return;
-    event.clipboardData.setData("text/plain", model.blockText(chosen()));
+    event.clipboardData.setData("text/plain", blockText(chosen()));
     event.preventDefault();
     clear();
   });
@@ -438,28 +378,6 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
     field.setSelectionRange(field.value.length, field.value.length);
   };
 
-  /* ---- marks from the last scoring ---- */
-
-  const mark = () => {
-    const now = state();
-    rows().forEach((spot, index) => {
-      const item = now.items[spot.item], line = item.rows[spot.row];
-      const found = marks?.items[String(item.number)];
-      const measured = found?.conditions[line.condition.trim()];
-      const same = measured && measured.length === line.cells.length && measured.every((one, c) => one.content === line.cells[c].trim());
-      line.cells.forEach((_, c) => {
-        const value = same ? measured[c].text : "";
-        note(cells[index + 1][c + FIRST], value, value && "bits", same && measured[c].shade);
-      });
-      if (spot.row === 0) note(cells[index + 1][0], found ? found.verdict : "", found?.kind ?? "");
-    });
-  };
-  const note = (where, text, kind = "", shade = "") => {
-    const span = where.querySelector(".mark");
-    if (span.textContent !== text) span.textContent = text;
-    span.className = `mark ${kind} ${shade || ""}`.trim();
-  };
-
   return {
     draw,
     act,
@@ -469,14 +387,23 @@ export const makeGrid = (table, { state, change, drop, fail, moved }) => {
     focus: () => { field.focus({ preventScroll: true }); },
     finish,
     busy: () => mode !== "choose",
-    setMarks: (given) => { marks = given; mark(); },
+    /* A cell chosen and shown, while something else has the focus. */
+    look: (row, column) => {
+      if (!finish()) return;
+      at = within({ row, column });
+      corner = at;
+      place();
+      show();
+    },
+    setMarks: lines.setMarks,
     setFaults: (places) => {
-      for (const old of table.querySelectorAll(".fault, .odd")) old.classList.remove("fault", "odd");
+      const found = new Map();
       for (const { item, row, region, level } of places) {
-        if (item === null) { if (region !== null) cells[0][region + FIRST]?.classList.add(level); continue; }
-        const line = rowOf(item, row ?? 0);
-        cells[line]?.[region === null ? (row === null ? 0 : 1) : region + FIRST]?.classList.add(level);
+        const column = region === null ? (row === null ? 0 : 1) : region + FIRST;
+        if (item !== null) found.set(`${rowOf(item, row ?? 0)}:${column}`, level);
+        else if (region !== null) found.set(`0:${column}`, level);
       }
+      lines.setFaults(found);
     },
   };
 };

@@ -2,8 +2,12 @@
  * one that was changed last is shown, and the other can be had back.
  */
 const WAIT = 500, RETRY = 2000;
+/* Characters up to which every letter is kept in the browser at once; a larger suite a tenth of a second later, since
+ * writing it whole takes as long as a few keys. */
+const LARGE = 200_000, SOON = 100;
 
-export const makeKeeper = (id, { tell, other, adopt }) => {
+/* `textOf` gives the JSON of a document in one way of writing it, so that two of them can be compared. */
+export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
   const key = `wug-draft-${id}`;
   const address = `/editor/${id}/draft.json`;
   let seen = null, waiting = null, sending = null, latest = null, kept = true, common = "", trouble = "";
@@ -12,8 +16,9 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
     try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
   };
   let stored = true;
+  const written = ({ text, changed, kept }) => `{"changed":${changed},${kept ? '"kept":true,' : ""}"document":${text}}`;
   const store = (draft) => {
-    const text = JSON.stringify(draft);
+    const text = written(draft);
     const put = () => { try { localStorage.setItem(key, text); return true; } catch { return false; } };
     stored = put() || (makeRoom(), put());
     return stored;
@@ -35,13 +40,13 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
     if (!mine && !theirs) return null;
     if (!mine) return first(theirs);
     if (!theirs) {
-      keep(mine.document, mine.changed);
+      keep(textOf(mine.document), mine.changed);
       tell("kept", "This suite was not on the server; it is back from this browser.");
       return mine;
     }
-    if (JSON.stringify(mine.document) === JSON.stringify(theirs.document)) return first(theirs);
+    if (textOf(mine.document) === textOf(theirs.document)) return first(theirs);
     if (mine.changed > theirs.changed) {
-      keep(mine.document, mine.changed);
+      keep(textOf(mine.document), mine.changed);
       other(`Changes of ${clock(mine.changed)} that had not reached the server are back from this browser.`, "Show the server's version", theirs.document);
       return mine;
     }
@@ -49,7 +54,7 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
     return first(theirs);
   };
   const first = (draft) => {
-    store({ document: draft.document, changed: draft.changed, kept: true });
+    store({ text: textOf(draft.document), changed: draft.changed, kept: true });
     tell("kept", "Kept");
     return draft;
   };
@@ -70,13 +75,23 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
     }
   };
 
-  const keep = (document, changed = Date.now()) => {
-    latest = { document, changed };
+  /* The JSON of a document, kept. */
+  const keep = (text, changed = Date.now()) => {
+    latest = { text, changed };
     kept = false;
-    if (store(latest)) tell("going", "Keeping…");
-    else tell("going", "This browser has no room to keep it; it goes to the server alone.");
+    if (text.length < LARGE) storeNow();
+    else storing ??= setTimeout(storeNow, SOON);
     clearTimeout(waiting);
     waiting = setTimeout(flush, WAIT);
+  };
+
+  let storing = null;
+  const storeNow = () => {
+    clearTimeout(storing);
+    storing = null;
+    if (kept) return;
+    if (store(latest)) tell("going", "Keeping…");
+    else tell("going", "This browser has no room to keep it; it goes to the server alone.");
   };
 
   /* Everything on the server, as soon as it answers. */
@@ -94,11 +109,12 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
   };
   const send = async (draft) => {
     try {
-      const answer = await wug.send(address, { method: "PUT", json: { ...draft, seen } });
+      const body = `{"changed":${draft.changed},"seen":${seen},"document":${draft.text}}`;
+      const answer = await wug.send(address, { method: "PUT", body, headers: { "Content-Type": "application/json" } });
       const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
       if (answer.status === 409) {
         seen = said.theirs.revision;
-        if (JSON.stringify(said.theirs.document) !== common) other("The suite was also changed in another window; what you see here has taken its place.", "Show the other version", said.theirs.document);
+        if (textOf(said.theirs.document) !== common) other("The suite was also changed in another window; what you see here has taken its place.", "Show the other version", said.theirs.document);
         await send(draft);
         return;
       }
@@ -126,11 +142,11 @@ export const makeKeeper = (id, { tell, other, adopt }) => {
   addEventListener("storage", (event) => {
     if (event.key !== key || !event.newValue || !kept) return;
     const draft = JSON.parse(event.newValue);
-    latest = draft;
-    common = JSON.stringify(draft.document);
+    common = textOf(draft.document);
+    latest = { text: common, changed: draft.changed };
     adopt(draft.document);
   });
-  addEventListener("pagehide", () => { if (!kept) flush(); });
+  addEventListener("pagehide", () => { if (storing !== null) storeNow(); if (!kept) flush(); });
 
-  return { load, keep, flush, settle, isKept: () => kept, isSafe: () => kept || stored };
+  return { load, keep, flush, settle, isKept: () => kept, isSafe: () => { if (storing !== null) storeNow(); return kept || stored; } };
 };

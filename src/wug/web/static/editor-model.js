@@ -44,34 +44,64 @@ export const fromDocument = (document) => ({
   })),
 });
 
+const itemDocument = (item) => ({
+  item_number: item.number,
+  conditions: item.rows.map((row) => ({
+    condition_name: row.condition,
+    regions: row.cells.map((content, index) => ({ region_number: index + 1, content, ...row.extras[index] })),
+    ...row.extra,
+  })),
+  ...item.extra,
+});
+
 export const toDocument = (state) => ({
   meta: state.meta,
   region_meta: Object.fromEntries(state.regions.map((name, index) => [String(index + 1), name])),
   predictions: state.predictions.map(rawOf),
-  items: state.items.map((item) => ({
-    item_number: item.number,
-    conditions: item.rows.map((row) => ({
-      condition_name: row.condition,
-      regions: row.cells.map((content, index) => ({ region_number: index + 1, content, ...row.extras[index] })),
-      ...row.extra,
-    })),
-    ...item.extra,
-  })),
+  items: state.items.map(itemDocument),
   ...state.extra,
 });
 
-/* The rows of the grid from top to bottom, as places in the items. */
-export const rowsOf = (state) => state.items.flatMap((item, i) => item.rows.map((row, r) => ({ item: i, row: r })));
+const texts = new WeakMap();
+const itemText = (item) => {
+  if (!texts.has(item)) texts.set(item, JSON.stringify(itemDocument(item)));
+  return texts.get(item);
+};
 
-export const conditionsOf = (state) => [...new Set(state.items.flatMap((item) => item.rows.map((row) => row.condition)))];
+/* The document as JSON; an item that has not changed since is not written anew. */
+export const toText = (state) => {
+  const { items, ...rest } = toDocument({ ...state, items: [] });
+  return `${JSON.stringify(rest).slice(0, -1)},"items":[${state.items.map(itemText).join(",")}]}`;
+};
+
+/* What is made of the items alone is made once: a large suite has thousands of rows, and a key changes one. */
+const once = (make) => {
+  const made = new WeakMap();
+  return ({ items }) => {
+    if (!made.has(items)) made.set(items, make(items));
+    return made.get(items);
+  };
+};
+
+/* The rows of the grid from top to bottom, as places in the items. */
+export const rowsOf = once((items) => items.flatMap((item, i) => item.rows.map((row, r) => ({ item: i, row: r }))));
+
+export const conditionsOf = once((items) => {
+  const names = new Set();
+  for (const item of items) for (const row of item.rows) names.add(row.condition);
+  return [...names];
+});
+
+/* The words of a sentence as a model will see them. */
+export const sentenceOf = (row) => row.cells.map((text) => text.trim()).filter(Boolean).join(" ");
 
 /* ---- cells ---- */
 
-const put = (list, index, value) => list.map((one, i) => (i === index ? value : one));
+export const put = (list, index, value) => list.map((one, i) => (i === index ? value : one));
 const insert = (list, index, value) => [...list.slice(0, index), value, ...list.slice(index)];
 const drop = (list, index) => list.filter((_, i) => i !== index);
 const shift = (list, index, by) => insert(drop(list, index), index + by, list[index]);
-const number = (text) => (/^-?(0|[1-9]\d{0,14})$/.test(text.trim()) ? Number(text.trim()) : text.trim());
+export const number = (text) => (/^-?(0|[1-9]\d{0,14})$/.test(text.trim()) ? Number(text.trim()) : text.trim());
 
 /* What a changed text no longer agrees with: the values that another program measured for it. */
 const still = (extra) => {
@@ -193,7 +223,7 @@ export const moveCondition = (state, name, by) => ({
 
 /* ---- items ---- */
 
-const nextNumber = (state) => Math.max(0, ...state.items.map((item) => (typeof item.number === "number" ? item.number : 0))) + 1;
+export const nextNumber = (state) => Math.max(0, ...state.items.map((item) => (typeof item.number === "number" ? item.number : 0))) + 1;
 
 const emptyItem = (state, number) => ({
   number,
@@ -245,116 +275,4 @@ export const movePrediction = (state, p, by) =>
 export const setMeta = (state, key, value) => {
   const empty = value === "" || value === null || (Array.isArray(value) && !value.length);
   return { ...state, meta: empty && key !== "name" ? without(state.meta, key) : { ...state.meta, [key]: value } };
-};
-
-/* ---- blocks from and to a spreadsheet ---- */
-
-/* A block of cells as spreadsheets put it on the clipboard: tabs and line ends, quotes around either. */
-export const parseBlock = (text) => {
-  const rows = [[]];
-  let cell = "", quoted = false, i = 0;
-  const end = () => { rows[rows.length - 1].push(cell.replace(/\s*[\r\n]+\s*/g, " ")); cell = ""; };
-  while (i < text.length) {
-    const ch = text[i];
-    if (quoted) {
-      if (ch === '"' && text[i + 1] === '"') { cell += '"'; i += 1; }
-      else if (ch === '"') quoted = false;
-      else cell += ch;
-    } else if (ch === '"' && cell === "" && /^"(?:[^"]|"")*"(?:[\t\r\n]|$)/.test(text.slice(i))) quoted = true;
-    else if (ch === "\t") end();
-    else if (ch === "\n" || ch === "\r") {
-      if (ch === "\r" && text[i + 1] === "\n") i += 1;
-      end();
-      rows.push([]);
-    } else cell += ch;
-    i += 1;
-  }
-  end();
-  const last = rows[rows.length - 1];
-  if (rows.length > 1 && last.length === 1 && last[0] === "") rows.pop();
-  return rows;
-};
-
-export const blockText = (rows) =>
-  rows.map((row) => row.map((cell) => (/[\t\r\n]|^"/.test(cell) ? `"${cell.replace(/"/g, '""')}"` : cell)).join("\t")).join("\n");
-
-const widened = (state, width) => {
-  let wide = state;
-  while (wide.regions.length < width) wide = addRegion(wide, wide.regions.length);
-  return wide;
-};
-
-/* A block put into the grid at a row (0: the names of the regions) and a column (0: item, 1: condition). */
-export const pasteBlock = (state, top, left, block) => {
-  const width = Math.max(...block.map((line) => line.length));
-  if (left < 2) return pasteTable(state, top, left, block, width);
-  let changed = widened(state, left - 2 + width);
-  block.forEach((line, k) => {
-    const at = top + k;
-    if (at === 0) {
-      line.forEach((name, j) => { changed = renameRegion(changed, left - 2 + j, name.trim()); });
-      return;
-    }
-    while (rowsOf(changed).length < at) changed = addItem(changed, changed.items.length);
-    const { item, row } = rowsOf(changed)[at - 1];
-    line.forEach((text, j) => { changed = setCell(changed, item, row, left - 2 + j, text.trim()); });
-  });
-  return changed;
-};
-
-/* Rows that say themselves which item and condition they are. An item that is not said is the one above; where only
- * conditions are given, one that comes again begins the next item. */
-const pasteTable = (state, top, left, block, width) => {
-  const lines = block.map((line) => line.map((text) => text.trim()));
-  let changed = widened(state, Math.max(1, width - (2 - left)));
-  const heading = top === 0 || (left === 0 ? /^item/i : /^condition/i).test(lines[0][0] ?? "");
-  if (heading) {
-    lines.shift().slice(2 - left).forEach((name, j) => { changed = renameRegion(changed, j, name); });
-  }
-  const met = new Set(), named = new Set();
-  let current = top === 0 ? 0 : rowsOf(state)[top - 1]?.item ?? 0;
-  let seen = new Set();
-  let last = "";
-  for (const line of lines) {
-    const condition = line[1 - left] ?? "";
-    if (!condition) continue;
-    if (left === 0) {
-      last = line[0] || last || String(state.items[current].number);
-      current = changed.items.findIndex((item) => String(item.number) === String(number(last)));
-      if (current < 0) {
-        current = changed.items.length;
-        changed = { ...changed, items: [...changed.items, { number: number(last), extra: {}, rows: [] }] };
-      }
-    } else {
-      if (seen.has(condition)) { current += 1; seen = new Set(); }
-      if (current === changed.items.length) changed = { ...changed, items: [...changed.items, { number: nextNumber(changed), extra: {}, rows: [] }] };
-    }
-    seen.add(condition);
-    named.add(condition);
-    met.add(current);
-    changed = withRow(changed, current, condition, line.slice(2 - left));
-  }
-  return tidied(changed, met, named);
-};
-
-const withRow = (state, i, condition, texts) => {
-  const item = state.items[i];
-  let r = item.rows.findIndex((row) => row.condition.trim() === condition);
-  let changed = state;
-  if (r < 0) {
-    r = item.rows.length;
-    const row = { condition, extra: {}, cells: state.regions.map(() => ""), extras: state.regions.map(() => null) };
-    changed = { ...state, items: put(state.items, i, { ...item, rows: [...item.rows, row] }) };
-  }
-  texts.forEach((text, c) => { changed = setCell(changed, i, r, c, text); });
-  return changed;
-};
-
-/* Without the empty rows that a new suite begins with and that a pasted table does not speak of. */
-const tidied = (state, met, named) => {
-  const blank = (row) => row.cells.every((cell) => !cell.trim());
-  const items = state.items
-    .map((item) => ({ ...item, rows: item.rows.filter((row) => named.has(row.condition.trim()) || !blank(row)) }))
-    .filter((item, i) => item.rows.length && (met.has(i) || !item.rows.every(blank)));
-  return items.length ? { ...state, items } : state;
 };

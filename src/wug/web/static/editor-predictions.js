@@ -18,7 +18,14 @@ export const makePredictions = (list, { state, change, here }) => {
     made.addEventListener("click", act);
     return made;
   };
-  const grow = (field) => { field.style.height = "auto"; field.style.height = `${field.scrollHeight + 2}px`; };
+  /* As high as its text; measured only where that has changed, since it makes the browser lay out the page. */
+  const grow = (field) => {
+    const now = `${field.value}\0${innerWidth}`;
+    if (field.fitted === now) return;
+    field.fitted = now;
+    field.style.height = "auto";
+    field.style.height = `${field.scrollHeight + 2}px`;
+  };
 
   const entry = (index) => {
     const made = element("li", "prediction");
@@ -115,7 +122,7 @@ export const makePredictions = (list, { state, change, here }) => {
     if (answer?.english) parts.push(element("p", "english", `${answer.english[0].toUpperCase()}${answer.english.slice(1)}.`));
     else if (answer?.empty) parts.push(element("p", "hint", answer.error));
     else if (answer?.error) parts.push(element("p", "fault-words", answer.error), element("pre", "caret", answer.caret));
-    if (score) parts.push(element("p", "held", `holds for ${score.text} of ${score.n} ${score.n === 1 ? "item" : "items"} ${score.interval}`));
+    if (score) parts.push(element("p", "held", `holds for ${score.text} of ${score.n} ${score.n === 1 ? "item" : "items"} ${score.interval ?? ""}`.trim()));
     if (words.dataset.now === JSON.stringify([answer, score])) return;
     words.dataset.now = JSON.stringify([answer, score]);
     words.replaceChildren(...parts);

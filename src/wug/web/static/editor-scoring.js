@@ -1,4 +1,4 @@
-/* "Score it now": a job on the server, how far it is, and what came out of it beside the grid. */
+/* "Run it on these models": a job for each on the server, how far they are, and what came out beside the grid. */
 const LOOK = 400;
 const STAGES = { waiting: "Waiting for other work", loading: "Loading the model", asking: "Asking the model" };
 
@@ -6,7 +6,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
   const by = (name) => document.getElementById(name);
   const form = by("score-form");
   const key = `wug-run-${id}`;
-  let job = null, result = null;
+  let jobs = [], stopped = false, results = [], result = null;
 
   const element = (tag, text, className = "") => {
     const made = document.createElement(tag);
@@ -25,47 +25,71 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     if (!answer.ok) throw new Error(said.error);
     return said;
   };
+  const boxes = () => [...form.querySelectorAll("[name=model]")];
+  const chosen = () => boxes().filter((box) => box.checked).map((box) => box.value);
 
   const start = async () => {
-    fail("");
+    const models = chosen();
+    fail(models.length ? "" : "Choose a model.");
+    if (!models.length) return;
+    [stopped, results] = [false, []];
     going(true);
     stage({ stage: "waiting", done: 0, total: 0 });
     try {
       await flush();
-      job = (await read(await wug.send(`/editor/${id}/score.json`, { json: { model: by("model").value } }))).id;
-      await follow();
+      jobs = [];
+      for (const model of models) jobs.push(await read(await wug.send(`/editor/${id}/score.json`, { json: { model } })));
+      const faults = [];
+      for (const job of jobs) {
+        const ended = await follow(job, models.length > 1);
+        if (ended.stage === "failed") faults.push(models.length > 1 ? `${job.model}: ${ended.error}` : ended.error);
+        else if (ended.stage === "done") await add(ended.run);
+      }
+      fail(faults.join("\n"));
     } catch (error) {
       fail(error instanceof TypeError ? "The server does not answer." : error.message);
     } finally {
-      job = null;
+      jobs = [];
       going(false);
     }
   };
 
-  const follow = async () => {
+  const follow = async (job, several) => {
     for (;;) {
-      const now = await read(await fetch(`/editor/jobs/${job}.json`, { headers: { Accept: "application/json" } }));
-      stage(now);
-      if (now.stage === "done") { await show(now.run); return; }
-      if (now.stage === "failed") { fail(now.error); return; }
-      if (now.stage === "stopped") return;
+      const now = await read(await fetch(`/editor/jobs/${job.id}.json`, { headers: { Accept: "application/json" } }));
+      stage(now, several ? job.model : "");
+      if (["done", "failed", "stopped"].includes(now.stage)) return now;
       await new Promise((done) => setTimeout(done, LOOK));
     }
   };
 
-  const stage = (now) => {
+  const stage = (now, model = "") => {
     const bar = by("progress");
     const counted = now.stage === "asking" && now.total;
     if (counted) { bar.max = now.total; bar.value = now.done; } else bar.removeAttribute("value");
-    const words = now.stopping ? "Stopping" : STAGES[now.stage] ?? "";
-    by("stage").textContent = counted ? `${words}: ${now.done} of ${now.total} sentences` : `${words}…`;
+    const words = now.stopping || stopped ? "Stopping" : STAGES[now.stage] ?? "";
+    const who = model ? `${model}: ` : "";
+    by("stage").textContent = counted ? `${who}${words}: ${now.done} of ${now.total} sentences` : `${who}${words}…`;
   };
 
-  const show = async (run) => {
+  const add = async (run) => {
     const found = await read(await fetch(`/editor/runs/${run}.json`, { headers: { Accept: "application/json" } }));
+    for (const item of Object.values(found.items)) {
+      const total = item.held.length + item.failed.length;
+      item.kind = item.failed.length ? "fails" : "holds";
+      item.verdict = !total ? "" : item.failed.length ? `✗ ${item.failed.join(", ")}` : "✓";
+    }
+    results.push(found);
+    localStorage.setItem(key, JSON.stringify(results.map((one) => one.run)));
+    await show(results[0] === found || !result ? found : result);
+  };
+
+  const show = async (found) => {
+    const other = result !== found;
     result = found;
-    localStorage.setItem(key, String(run));
     by("result").hidden = false;
+    models();
+    if (!other) return;
     by("run-link").textContent = `Run ${found.run}`;
     by("run-link").href = `/run/${found.run}`;
     by("run-model").textContent = found.model;
@@ -77,17 +101,36 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
       line.append(name, element("td", row.text, "num"), element("td", row.interval || "–"), element("td", String(row.n), "num"));
       return line;
     }));
+    by("few").textContent = found.few;
     by("run-warnings").replaceChildren(...found.warnings.map((text) => element("li", text)));
     numbers(found.chart);
-    for (const item of Object.values(found.items)) {
-      const total = item.held.length + item.failed.length;
-      item.kind = item.failed.length ? "fails" : "holds";
-      item.verdict = !total ? "" : item.failed.length ? `✗ ${item.failed.join(", ")}` : "✓";
-    }
     marks(found);
     redraw();
     if (found.chart) await wug.draw(by("chart"), found.chart.spec);
     else by("chart").replaceChildren();
+  };
+
+  /* Where several models were asked: a row for each, one of them shown in full. */
+  const models = () => {
+    by("models-result").hidden = results.length < 2;
+    by("compare-link").hidden = results.length < 2;
+    if (results.length < 2) return;
+    by("compare-link").href = `/compare?${new URLSearchParams(results.map(({ run }) => ["run", run]))}`;
+    const names = results[0].checks.map(({ check, name }) => [check, name]);
+    const head = document.createElement("tr");
+    head.append(element("th", "model"), ...names.map(([, name]) => element("th", name, "num")));
+    for (const one of head.children) one.scope = "col";
+    by("models-result").tHead.replaceChildren(head);
+    by("models-result").tBodies[0].replaceChildren(...results.map((found) => {
+      const line = document.createElement("tr"), name = document.createElement("th"), pick = element("button", found.model, "link");
+      name.scope = "row";
+      pick.type = "button";
+      pick.setAttribute("aria-pressed", String(found === result));
+      pick.addEventListener("click", () => show(found));
+      name.append(pick);
+      line.append(name, ...names.map(([check]) => element("td", found.checks.find((row) => row.check === check)?.text ?? "–", "num")));
+      return line;
+    }));
   };
 
   const numbers = (chart) => {
@@ -95,7 +138,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     table.replaceChildren();
     if (!chart) return;
     const head = table.createTHead().insertRow();
-    head.append(...chart.columns.map((text) => element("th", text)));
+    head.append(...chart.columns.map((text) => { const made = element("th", text); made.scope = "col"; return made; }));
     const body = table.createTBody();
     for (const row of chart.rows) body.insertRow().append(...row.map((text) => element("td", text)));
   };
@@ -107,23 +150,37 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     held(now.predictions.map(({ text }) => result.checks.find((row) => row.formula === text) ?? null));
     by("stale").hidden = same(now);
   };
+  const compared = new WeakMap();
+  const sameItem = (item) => {
+    const known = compared.get(item);
+    if (known?.result === result) return known.same;
+    const found = result.items[String(item.number)];
+    const same = Boolean(found) && item.rows.every((row) => found.conditions[row.condition.trim()]?.length === row.cells.length
+      && found.conditions[row.condition.trim()].every((one, c) => one.content === row.cells[c].trim()));
+    compared.set(item, { result, same });
+    return same;
+  };
   const same = (now) =>
     now.items.length === Object.keys(result.items).length &&
     now.predictions.every(({ text }) => result.checks.some((row) => row.formula === text)) &&
-    now.items.every((item) => {
-      const found = result.items[String(item.number)];
-      return found && item.rows.every((row) => found.conditions[row.condition.trim()]?.length === row.cells.length
-        && found.conditions[row.condition.trim()].every((one, c) => one.content === row.cells[c].trim()));
-    });
+    now.items.every(sameItem);
 
-  form?.addEventListener("submit", (event) => { event.preventDefault(); if (!job) start(); });
-  by("stop")?.addEventListener("click", () => { if (job) wug.send(`/editor/jobs/${job}/stop.json`, { json: {} }); });
-  const chosen = localStorage.getItem("wug-model");
-  if (form && [...by("model").options].some((one) => one.value === chosen)) by("model").value = chosen;
-  by("model")?.addEventListener("change", () => localStorage.setItem("wug-model", by("model").value));
+  form?.addEventListener("submit", (event) => { event.preventDefault(); if (!jobs.length) start(); });
+  by("stop")?.addEventListener("click", () => {
+    stopped = true;
+    for (const job of jobs) wug.send(`/editor/jobs/${job.id}/stop.json`, { json: {} });
+  });
+  if (form) {
+    const before = (localStorage.getItem("wug-models") ?? "").split("\n");
+    const there = boxes().filter((box) => before.includes(box.value));
+    if (there.length) for (const box of boxes()) box.checked = there.includes(box);
+    form.addEventListener("change", () => localStorage.setItem("wug-models", chosen().join("\n")));
+  }
 
   return {
     redraw,
-    restore: () => { const run = localStorage.getItem(key); if (run) show(run).catch(() => localStorage.removeItem(key)); },
+    restore: async () => {
+      try { for (const run of [JSON.parse(localStorage.getItem(key)) ?? []].flat()) await add(run); } catch { localStorage.removeItem(key); }
+    },
   };
 };

@@ -1,60 +1,43 @@
 /* The suite editor: one state, its history, and the parts of the page that show and change it. */
+import { mergeTable } from "./editor-blocks.js";
+import { makeChecking } from "./editor-checking.js";
+import { makeFind } from "./editor-find.js";
 import { makeGrid } from "./editor-grid.js";
+import { makeHistory } from "./editor-history.js";
 import { makeKeeper } from "./editor-keeping.js";
 import * as model from "./editor-model.js";
 import { makePredictions } from "./editor-predictions.js";
+import { makeProof } from "./editor-proof.js";
+import { makeSaving } from "./editor-saving.js";
 import { makeScoring } from "./editor-scoring.js";
+import { makeTemplate } from "./editor-template.js";
 
-const CHECK = 250, TOGETHER = 1200, PAST = 500;
 const by = (name) => document.getElementById(name);
 const id = by("editor").dataset.draft;
-let state = null, past = [], future = [], last = { key: "", time: 0 }, checking = null, asked = 0;
+let state = null;
+const now = () => state;
+const text = () => model.toText(state);
 
 /* ---- history ---- */
 
-const change = (next, key = "") => {
-  if (next === state) return;
-  const now = Date.now();
-  // Letters that are written one after the other are undone together; those of a cell always.
-  if (!(key && key === last.key && (key.startsWith("cell ") || now - last.time < TOGETHER))) past.push(state);
-  if (past.length > PAST) past.shift();
-  last = { key, time: now };
-  future = [];
-  become(next);
-};
-const become = (next) => {
+const become = (next, keep = true) => {
   state = next;
-  keeper.keep(model.toDocument(state));
+  if (keep) keeper.keep(text());
   draw();
 };
-const drop = (key) => {
-  if (key !== last.key || !past.length) return;
-  last.key = "";
-  become(past.pop());
-};
-const undo = () => {
-  if (!past.length) return;
-  future.push(state);
-  last.key = "";
-  become(past.pop());
-};
-const redo = () => {
-  if (!future.length) return;
-  past.push(state);
-  last.key = "";
-  become(future.pop());
-};
+const history = makeHistory(id, { state: now, become, textOf: text });
+const change = (next, key = "") => { if (next !== state) history.record(next, key); };
 
 /* ---- words for the user ---- */
 
-const notice = (text, kind = "", action = null) => {
+const notice = (words, kind = "", action = null) => {
   const made = document.createElement("p");
   made.className = `notice ${kind}`;
-  made.append(text, " ");
-  const button = (words, act) => {
+  made.append(words, " ");
+  const button = (label, act) => {
     const one = document.createElement("button");
     one.type = "button";
-    one.textContent = words;
+    one.textContent = label;
     one.addEventListener("click", () => { made.remove(); act?.(); });
     made.append(one, " ");
   };
@@ -62,32 +45,54 @@ const notice = (text, kind = "", action = null) => {
   button("Close");
   by("notices").replaceChildren(made);
 };
-const other = (text, words, document) =>
-  notice(text, "", { words, act: () => { change(model.fromDocument(document)); notice("Undo (Ctrl+Z) brings the version before back."); } });
+const textOf = (document) => model.toText(model.fromDocument(document));
 const keeper = makeKeeper(id, {
-  tell: (kind, text) => { by("kept").className = `kept ${kind}`; by("kept").textContent = text; },
-  other,
-  adopt: (document) => {
-    if (JSON.stringify(document) === JSON.stringify(model.toDocument(state))) return;
-    past.push(state);
-    state = model.fromDocument(document);
-    draw();
-  },
+  tell: (kind, words) => { by("kept").className = `kept ${kind}`; by("kept").textContent = words; },
+  other: (words, label, document) =>
+    notice(words, "", { words: label, act: () => { change(model.fromDocument(document)); notice("Undo (Ctrl+Z) brings the version before back."); } }),
+  adopt: (document) => { if (textOf(document) !== text()) history.adopt(model.fromDocument(document)); },
+  textOf,
 });
 
-/* ---- drawing ---- */
+/* A table from the clipboard, read by the reader of files. */
+const readTable = async (given) => {
+  try {
+    const answer = await wug.send("/editor/table.json", { json: { text: given } });
+    const said = await answer.json();
+    if (!answer.ok) throw new Error(said.error);
+    const table = model.fromDocument(said.document);
+    delete table.meta.name;  // that of a file which is none
+    if (/^\s*"?#\s*name\s*:/im.test(given)) table.meta.name = said.document.meta.name;
+    change(mergeTable(state, table));
+    grid.go(1, 2);
+    notice(`${said.notes.join(" ")} Undo (Ctrl+Z) takes it back.`, "good");
+  } catch (error) {
+    notice(error instanceof TypeError ? "The table was not read: the server does not answer." : error.message, "bad");
+  }
+};
+
+/* ---- the parts ---- */
 
 const grid = makeGrid(by("grid"), {
-  state: () => state,
+  state: now,
   change,
-  drop,
-  fail: (text) => notice(text, "bad"),
+  drop: history.drop,
+  fail: (words) => notice(words, "bad"),
   moved: (here) => {
-    const row = state.items[here.item].rows[here.sentence];
-    by("sentence").textContent = row.cells.map((text) => text.trim()).filter(Boolean).join(" ");
+    const words = model.sentenceOf(state.items[here.item].rows[here.sentence]);
+    by("sentence").textContent = words;
+    by("sentence").title = words;
+    by("try-sentence").href = `/sentence?${new URLSearchParams({ text: words })}`;
+    by("try-sentence").hidden = !words;
   },
+  readTable,
 });
-const predictions = makePredictions(by("predictions"), { state: () => state, change, here: grid.here });
+const predictions = makePredictions(by("predictions"), { state: now, change, here: grid.here });
+const checking = makeChecking({ state: now, textOf: text, predictions, grid });
+const saving = makeSaving(id, { state: now, textOf: text, finish: grid.finish, busy: grid.busy, keeper, notice });
+const find = makeFind({ state: now, change, grid });
+makeTemplate({ state: now, change, grid, notice });
+makeProof({ state: now, grid });
 const scoring = makeScoring(id, {
   flush: async () => {
     if (!grid.finish()) throw new Error("A cell has to be mended first.");
@@ -95,7 +100,7 @@ const scoring = makeScoring(id, {
   },
   marks: grid.setMarks,
   held: predictions.setHeld,
-  current: () => state,
+  current: now,
 });
 
 const draw = () => {
@@ -103,11 +108,10 @@ const draw = () => {
   predictions.draw();
   meta();
   scoring.redraw();
-  by("undo").disabled = !past.length;
-  by("redo").disabled = !future.length;
+  by("undo").disabled = !history.canUndo();
+  by("redo").disabled = !history.canRedo();
   document.title = `${state.meta.name || "New suite"} – wug`;
-  clearTimeout(checking);
-  checking = setTimeout(check, CHECK);
+  checking.soon();
 };
 
 /* ---- meta ---- */
@@ -118,9 +122,9 @@ const asText = (value) => (Array.isArray(value) ? value.join(", ") : typeof valu
 
 const meta = () => {
   for (const field of FIELDS) {
-    const text = asText(state.meta[field.dataset.meta]);
+    const words = asText(state.meta[field.dataset.meta]);
     // A list is written with commas: while it is being written, it stands as it is written.
-    if (field.value !== text && !(field.dataset.meta === "tags" && document.activeElement === field)) field.value = text;
+    if (field.value !== words && !(field.dataset.meta === "tags" && document.activeElement === field)) field.value = words;
   }
   const given = state.meta.metric ?? "sum";
   const names = given === "all" ? METRICS.map((box) => box.value) : [given].flat();
@@ -142,125 +146,6 @@ by("metric").addEventListener("change", () => {
   change(model.setMeta(state, "metric", names.length === 1 ? names[0] : names));
 });
 
-/* ---- checking ---- */
-
-const check = async () => {
-  const mine = (asked += 1);
-  const was = state;
-  try {
-    const answer = await wug.send("/editor/check.json", {
-      json: { document: model.toDocument(was), formulas: was.predictions.map(({ text }) => text) },
-    });
-    const said = await answer.json();
-    if (mine !== asked) return;
-    if (!answer.ok) throw new Error(said.error);
-    if (was.predictions.length === state.predictions.length) predictions.setSaid(said.predictions);
-    problems(said.problems);
-  } catch (error) {
-    if (mine !== asked) return;
-    by("verdict").textContent = error instanceof TypeError ? "Not checked: the server does not answer." : error.message;
-    if (error instanceof TypeError) checking = setTimeout(check, 3000);
-  }
-};
-
-const problems = (found) => {
-  const errors = found.filter(({ level }) => level === "error").length;
-  const odd = found.length - errors;
-  const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-  by("verdict").className = `verdict ${errors ? "bad" : odd ? "odd" : "good"}`;
-  by("verdict").textContent = errors
-    ? `Not ready yet: ${count(errors, "thing")} to mend.`
-    : odd ? `Ready, with ${count(odd, "thing")} to look at.` : "Ready: nothing to mend.";
-  by("problems").replaceChildren(...found.map(problem));
-  grid.setFaults(found.flatMap(({ level, places }) => places.map((place) => ({ ...place, level: level === "error" ? "fault" : "odd" }))));
-};
-
-const problem = ({ level, message, count, places }) => {
-  const made = document.createElement("li");
-  made.className = level;
-  const word = document.createElement("b");
-  word.textContent = level === "error" ? "To mend" : "Look at";
-  made.append(word, " ");
-  const where = document.createElement("span");
-  where.textContent = `${message} `;
-  made.append(where);
-  places.slice(0, 3).forEach((place) => {
-    const goes = [place.item, place.region, place.prediction, place.field].some((one) => one !== null);
-    const text = place.place || "there";
-    if (!goes) { if (place.place) made.append(`(${text}) `); return; }
-    const link = document.createElement("button");
-    link.type = "button";
-    link.className = "link";
-    link.textContent = text;
-    link.addEventListener("click", () => goTo(place));
-    made.append(link, " ");
-  });
-  if (count > 3) made.append(`and ${count - 3} more`);
-  return made;
-};
-
-const goTo = (place) => {
-  if (place.prediction !== null) predictions.focus(place.prediction);
-  else if (place.field !== null) {
-    const field = by(`meta-${place.field}`) ?? by(place.field)?.querySelector("input") ?? by("meta-name");
-    field.closest("details")?.setAttribute("open", "");
-    field.focus();
-  } else grid.goTo(place);
-};
-
-/* ---- saving ---- */
-
-const dialog = by("save-dialog");
-const slug = () => (String(state.meta.name ?? "").normalize("NFC").replace(/[^\p{L}\p{N}_.+-]+/gu, "_").replace(/^[._]+|[._]+$/g, "").slice(0, 80) || "suite");
-const openSave = () => {
-  if (!by("save") || dialog.open) return;
-  grid.finish();
-  by("save-error").hidden = true;
-  if (!by("save-name").value) by("save-name").value = `${slug()}.json`;
-  dialog.showModal();
-  by("save-name").select();
-};
-const save = async (overwrite) => {
-  // With what is on the page, so that it can be saved even where the server has no room for drafts.
-  const wanted = { folder: by("save-folder").value, name: by("save-name").value, overwrite, document: model.toDocument(state) };
-  try {
-    const answer = await wug.send(`/editor/${id}/save.json`, { json: wanted }).catch(() => { throw new Error("The server does not answer."); });
-    const said = await answer.json();
-    if (answer.status === 409 && !overwrite) {
-      if (confirm(`There is a file already:\n${said.path}\nWrite over it?`)) await save(true);
-      return;
-    }
-    if (!answer.ok) throw new Error(said.error);
-    dialog.close();
-    notice(`Saved as ${said.path}`, "good");
-  } catch (error) {
-    by("save-error").textContent = error.message;
-    by("save-error").hidden = false;
-  }
-};
-by("save")?.addEventListener("click", openSave);
-dialog.addEventListener("submit", (event) => {
-  if (event.submitter?.value !== "save") return;
-  event.preventDefault();
-  save(false);
-});
-for (const link of [by("download-json"), by("download-csv")]) {
-  link.addEventListener("click", async (event) => {
-    if (!grid.busy() && keeper.isKept()) { if (link.id === "download-json") return; }
-    event.preventDefault();
-    grid.finish();
-    try { await keeper.settle(); } catch (error) { notice(error.message, "bad"); return; }
-    // A table that cannot be written yet is words on this page, not a file with words in it.
-    const answer = await fetch(link.href, { headers: { Accept: "application/json" } }).catch(() => null);
-    if (!answer) { notice("The server does not answer.", "bad"); return; }
-    if (!answer.ok) { notice((await answer.json()).error, "bad"); return; }
-    const hidden = document.createElement("a");
-    hidden.href = link.href;
-    hidden.download = "";
-    hidden.click();
-  });
-}
-
 /* ---- buttons and keys ---- */
 
 for (const button of document.querySelectorAll("[data-act]")) {
@@ -268,16 +153,17 @@ for (const button of document.querySelectorAll("[data-act]")) {
   button.addEventListener("pointerdown", (event) => { if (event.pointerType === "mouse") event.preventDefault(); });
   button.addEventListener("click", () => grid.act(button.dataset.act, ...(button.dataset.by ? [Number(button.dataset.by)] : [])));
 }
-by("undo").addEventListener("click", undo);
-by("redo").addEventListener("click", redo);
+by("undo").addEventListener("click", history.undo);
+by("redo").addEventListener("click", history.redo);
 by("add-prediction").addEventListener("click", () => { change(model.addPrediction(state)); predictions.focus(state.predictions.length - 1); });
 addEventListener("keydown", (event) => {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || !state || dialog.open) return;
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || !state || document.querySelector("dialog[open]")) return;
   const key = event.key.toLowerCase();
   if ((key === "z" || key === "y") && grid.busy()) return;
-  if (key === "z") (event.shiftKey ? redo : undo)();
-  else if (key === "y") redo();
-  else if (key === "s") openSave();
+  if (key === "z") (event.shiftKey ? history.redo : history.undo)();
+  else if (key === "y") history.redo();
+  else if (key === "s") saving.save();
+  else if (key === "f" || key === "h") find.open();
   else return;
   event.preventDefault();
 });
@@ -287,12 +173,22 @@ addEventListener("beforeunload", (event) => { if (!keeper.isSafe()) event.preven
 
 /* ---- beginning ---- */
 
+/* The item that the address names (`?item=12`), or the first cell. */
+const begin = () => {
+  const wanted = new URLSearchParams(location.search).get("item");
+  const item = wanted === null ? -1 : state.items.findIndex(({ number }) => String(number) === wanted);
+  if (item >= 0) grid.goTo({ item, row: 0, region: 0 });
+  else if (!matchMedia("(pointer: coarse)").matches) (state.meta.name ? grid.focus() : by("meta-name").focus());
+  if (wanted !== null && item < 0) notice(`There is no item ${wanted} in this suite.`, "bad");
+};
+
 const draft = await keeper.load();
 if (draft) {
   state = model.fromDocument(draft.document);
+  history.restore();
   draw();
-  if (draft.origin) by("sentence").title = `From ${draft.origin}`;
-  if (!matchMedia("(pointer: coarse)").matches) (state.meta.name ? grid.focus() : by("meta-name").focus());
+  by("origin").textContent = draft.origin ? `From ${draft.origin}` : "";
+  begin();
   scoring.restore();
   by("editor").dataset.ready = "";
 } else {

@@ -1,0 +1,72 @@
+/* The check: what `wug check` will say of the file, while it is being written, with links to the cells. */
+const CHECK = 250;
+
+export const makeChecking = ({ state, textOf, predictions, grid }) => {
+  const by = (name) => document.getElementById(name);
+  let waiting = null, asked = 0;
+
+  const check = async () => {
+    const mine = (asked += 1), was = state();
+    try {
+      const body = `{"formulas":${JSON.stringify(was.predictions.map(({ text }) => text))},"document":${textOf()}}`;
+      const answer = await wug.send("/editor/check.json", { body, headers: { "Content-Type": "application/json" } });
+      const said = await answer.json();
+      if (mine !== asked) return;
+      if (!answer.ok) throw new Error(said.error);
+      if (was.predictions.length === state().predictions.length) predictions.setSaid(said.predictions);
+      problems(said.problems);
+    } catch (error) {
+      if (mine !== asked) return;
+      by("verdict").textContent = error instanceof TypeError ? "Not checked: the server does not answer." : error.message;
+      if (error instanceof TypeError) waiting = setTimeout(check, 3000);
+    }
+  };
+
+  const problems = (found) => {
+    const errors = found.filter(({ level }) => level === "error").length;
+    const odd = found.length - errors;
+    const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+    by("verdict").className = `verdict ${errors ? "bad" : odd ? "odd" : "good"}`;
+    by("verdict").textContent = errors
+      ? `Not ready yet: ${count(errors, "thing")} to mend.`
+      : odd ? `Ready, with ${count(odd, "thing")} to look at.` : "Ready: nothing to mend.";
+    by("problems").replaceChildren(...found.map(problem));
+    grid.setFaults(found.flatMap(({ level, places }) => places.map((place) => ({ ...place, level: level === "error" ? "fault" : "odd" }))));
+  };
+
+  const problem = ({ level, message, count, places }) => {
+    const made = document.createElement("li");
+    made.className = level;
+    const word = document.createElement("b");
+    word.textContent = level === "error" ? "To mend" : "Look at";
+    made.append(word, " ");
+    const where = document.createElement("span");
+    where.textContent = `${message} `;
+    made.append(where);
+    places.slice(0, 3).forEach((place) => {
+      const goes = [place.item, place.region, place.prediction, place.field].some((one) => one !== null);
+      const text = place.place || "there";
+      if (!goes) { if (place.place) made.append(`(${text}) `); return; }
+      const link = document.createElement("button");
+      link.type = "button";
+      link.className = "link";
+      link.textContent = text;
+      link.addEventListener("click", () => goTo(place));
+      made.append(link, " ");
+    });
+    if (count > 3) made.append(`and ${count - 3} more`);
+    return made;
+  };
+
+  const goTo = (place) => {
+    if (place.prediction !== null) predictions.focus(place.prediction);
+    else if (place.field !== null) {
+      const field = by(`meta-${place.field}`) ?? by(place.field)?.querySelector("input") ?? by("meta-name");
+      field.closest("details")?.setAttribute("open", "");
+      field.focus();
+    } else grid.goTo(place);
+  };
+
+  /* As soon as nothing was changed for a moment. */
+  return { soon: () => { clearTimeout(waiting); waiting = setTimeout(check, CHECK); } };
+};
