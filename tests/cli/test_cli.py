@@ -201,10 +201,13 @@ def test_every_format_of_an_export_has_the_same_rows(
     assert rows == [{key: "" if value is None else str(value) for key, value in record.items()} for record in records]
 
 
-def test_a_suite_goes_to_a_table_and_what_is_lost_is_said(wug: Wug, tmp_path: Path) -> None:
+def test_a_suite_goes_to_a_table_and_back_with_its_predictions(wug: Wug, tmp_path: Path) -> None:
     wug("convert", AGREEMENT, tmp_path / "suite.csv")
-    assert "predictions left out" in wug.err
-    assert wug("check", tmp_path / "suite.csv").endswith("good\n")
+    assert "left out" not in wug.err
+    checked = wug("check", tmp_path / "suite.csv")
+    assert "suite.csv: good\n  read as a table with a row for each region: " in checked
+    wug("convert", tmp_path / "suite.csv", tmp_path / "back.json")
+    assert json.loads((tmp_path / "back.json").read_text()) == json.loads(AGREEMENT.read_text())
     wug("convert", AGREEMENT, tmp_path / "suite.csv")
     assert (wug.code, "--force" in wug.err) == (1, True)
 
