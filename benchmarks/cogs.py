@@ -121,17 +121,17 @@ def peers(gold: list[str], predictions: list[str], sample: int) -> None:
     from nltk.metrics import edit_distance as nltk_distance  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     from wug.families.cogs.logical_form import parse, tokens
-    from wug.families.cogs.logical_form.measures import edit_distance, judge
+    from wug.families.cogs.logical_form.distance import edit_distance
+    from wug.families.cogs.logical_form.measures import judge
 
     lark = Lark(GRAMMAR, parser="earley")
     chosen = random.Random(1).sample(range(len(gold)), min(sample, len(gold)))
     ours, theirs = [gold[line] for line in chosen], [predictions[line] for line in chosen]
     split = [(tokens(one), tokens(other)) for one, other in zip(ours, theirs, strict=True)]
-    distance = edit_distance()
     count = len(chosen)
     parse_ours = cpu_per_call(lambda n: parse(ours[n], "cogs"), count)
     parse_lark = cpu_per_call(lambda n: lark.parse(ours[n]), count)
-    edits_ours = cpu_per_call(lambda n: distance(*split[n]), count)
+    edits_ours = cpu_per_call(lambda n: edit_distance(*split[n]), count)
     edits_nltk = cpu_per_call(lambda n: nltk_distance(*split[n], substitution_cost=1), count)
     whole = cpu_per_call(lambda n: judge(ours[n], theirs[n], "cogs"), count)
     both = 2 * parse_lark + edits_nltk

@@ -54,7 +54,7 @@ def fair_coin(heads: int, tosses: int) -> float:
     if 2 * fewer == tosses:
         return 1.0
     if tosses <= 500:  # in whole numbers
-        return 2 * sum(math.comb(tosses, k) for k in range(fewer + 1)) / 2**tosses
+        return sum(math.comb(tosses, k) for k in range(fewer + 1)) / (1 << (tosses - 1))
     return min(1.0, 2 * beta_cdf(tosses - fewer, fewer + 1, 0.5))
 
 
