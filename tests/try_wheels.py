@@ -35,7 +35,7 @@ def main(folder: str) -> int:
             raise SystemExit(f"that is more than {MOST / 1e6:.0f} MB")
         gold, answers = bare / "gold.tsv", bare / "answers.tsv"
         gold.write_text(f"The cat slept .\t{FORM}\tin_distribution\n" * 2, encoding="utf-8")
-        answers.write_text(f"The cat slept .\t{FORM}\tx\nThe cat slept .\t{OTHER}\tx\n", encoding="utf-8")
+        answers.write_text(f"{FORM}\n{OTHER}\n", encoding="utf-8")
         wug(bare, "score", "cogs", "--gold", gold, "--predictions", answers, "--save")
         wug(bare, "report", "1", "-o", bare / "page.html")
         install(bare, f"wug[hf,report,ctranslate] @ {core.as_uri()}", str(models))

@@ -145,7 +145,6 @@ def test_a_package_that_judging_needs_is_asked_for_before_the_model(monkeypatch:
 @pytest.mark.parametrize(
     ("package", "command"),
     [
-        ("altair", "report 1 -o page.html"),
         ("vl_convert", "compare 1 2 -o chart.svg"),
         ("altair", "export 1 --chart -o chart.svg"),
         ("pyarrow.parquet", "export 1 -o rows.parquet"),
@@ -161,6 +160,27 @@ def test_packages_for_output_are_asked_for_before_the_work(
     refused(wug(*command.split()), "pip install 'wug[")
     assert not (tmp_path / "data").exists()
     assert not (tmp_path / "demo").exists()
+
+
+def test_without_packages_that_draw_a_report_has_the_numbers_of_its_charts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    gold, answers = tmp_path / "gold.tsv", tmp_path / "answers.tsv"
+    form, other = ("* cat ( x _ 1 ) ; sleep . agent ( x _ 2 , x _ 1 )", "dog ( x _ 1 )")
+    gold.write_text(f"The cat slept .\t{form}\tin_distribution\n" * 2, encoding="utf-8")
+    answers.write_text(f"{form}\n{other}\n", encoding="utf-8")
+    for package in ("altair", "vl_convert", "scipy", "rapidfuzz"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for _ in range(2):
+        assert wug("score", "cogs", "--gold", str(gold), "--predictions", str(answers)).code == 0
+    made = wug("report", "1", "2", "-o", "page.html")
+    assert made.code == 0
+    assert "pip install 'wug[report]'" in made.err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'data-chart="' not in page
+    assert page.count("<summary>The numbers of this chart</summary>") == page.count('<details class="quiet" open>') > 0
+    assert "50.0\u00a0%" in page or "50.0 %" in page
 
 
 def _suite() -> Path:

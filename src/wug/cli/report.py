@@ -35,13 +35,14 @@ def command(runs: tuple[str, ...], output: Path, db: Path | None) -> None:
     wug report 7 8 9 -o models.html
     """
     from wug.runs.naming import numbers
-    from wug.show import charts
+    from wug.show import vega
 
     common.format_of(output, {".html": "html", ".htm": "html"})
-    charts.require()
     store = common.open_store(db)
     found = list(dict.fromkeys(numbers(store.shelf, runs or ("last",))))
     common.write_page(store, found, _comparison(store, found), output)
+    if not vega.can_draw():
+        common.say("its charts are tables of numbers: pip install 'wug[report]' draws them")
 
 
 def _comparison(store: Store, runs: list[int]) -> Comparison | None:

@@ -1,7 +1,8 @@
 """A report as one HTML page that needs nothing else: no network, no server, no other file.
 
 Each chart stands in the page twice: as SVG, there at once and without JavaScript, and as a Vega-Lite
-specification that takes the SVG's place when it comes into view, with tooltips, legend and the page's width.
+specification that takes the SVG's place when it comes into view, with tooltips, legend and the page's width. Where
+the packages that draw are not installed, a chart's numbers stand in its place.
 """
 
 from __future__ import annotations
@@ -75,9 +76,10 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None) -> s
     entries = _entries(reports)
     models = list(dict.fromkeys(entry.model for entry in entries))
     circuits = _by_circuit(entries)
-    environment = _environment(still=len(reports) <= STILL)
+    drawn = vega.can_draw()
+    environment = _environment(still=len(reports) <= STILL, drawn=drawn)
     script = f"{source('chart.js')}\n{source('page.js')}"
-    bundle = vega.javascript()
+    bundle = vega.javascript() if drawn else ""
     page = environment.get_template("page.html").render(
         title=_title(entries),
         entries=entries,
@@ -230,7 +232,7 @@ def _slug(text: str, taken: set[str]) -> str:
     return name
 
 
-def _environment(*, still: bool) -> Any:
+def _environment(*, still: bool, drawn: bool) -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -241,7 +243,7 @@ def _environment(*, still: bool) -> Any:
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
-    environment.globals["still"] = still
+    environment.globals["still"], environment.globals["drawn"] = still, drawn
     environment.filters["vega_spec"] = _spec
     environment.filters["kind"] = lambda part: type(part).__name__
     environment.filters["count"] = lambda number: f"{number:,}"

@@ -110,6 +110,16 @@ def vl_convert() -> ModuleType:
     return _extra("vl_convert")
 
 
+def can_draw() -> bool:
+    """Whether the packages that draw charts are installed."""
+    try:
+        altair()
+        vl_convert()
+    except MissingExtra:
+        return False
+    return True
+
+
 def _extra(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)

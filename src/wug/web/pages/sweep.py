@@ -134,7 +134,9 @@ def _lines(shelf: Shelf, some: list[Member], suites: tuple[str, ...]) -> Iterato
         yield Line(
             str(member.model),
             member.run,
-            tuple(None if one is None else Cell(one.id, one.status, one.fault, headline(one)) for one in cells),
+            tuple(
+                None if one is None else Cell(one.id, one.run, one.status, one.fault, headline(one)) for one in cells
+            ),
         )
 
 
