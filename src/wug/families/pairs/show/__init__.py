@@ -24,6 +24,17 @@ FEW = 20
 """Pairs that tell whether words were kept with their log-probabilities."""
 
 
+def _surprisal(outcome: Outcome) -> float | None:
+    score = judged(outcome).score_good
+    return None if score is None else -score
+
+
+SORTS = (
+    sort_by("margin", "margin", lambda outcome: judged(outcome).margin, *SCORES, *TEXTS),
+    sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *SCORES, *TEXTS),
+)
+
+
 def parts(result: Result, rows: Rows) -> Iterator[Part]:
     """Accuracy, what became of the pairs, charts, margins, the pairs that most columns fail."""
     checks = checks_of(rows)
@@ -62,16 +73,8 @@ def items(result: Result, rows: Rows) -> Items:
         noun="pair",
         scale=any(row.outcome.detail.get("words_good") for row in some),
         shaded="word",
-        sorts=(
-            sort_by("margin", "margin", lambda outcome: judged(outcome).margin, *SCORES, *TEXTS),
-            sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *SCORES, *TEXTS),
-        ),
+        sorts=SORTS,
     )
-
-
-def _surprisal(outcome: Outcome) -> float | None:
-    score = judged(outcome).score_good
-    return None if score is None else -score
 
 
 def scale(result: Result) -> str:
