@@ -1,6 +1,7 @@
 """Backends, a module or a package each, and what other packages need of what they share."""
 
 from wug.models._hardware import free_threads, pick_device, ran_out
+from wug.models._hub import hub_is_away
 from wug.models._in_memory import Watched, adopt
 from wug.models._spec import Identity, ModelSpec, parse
 from wug.models._words import read_words, words_of, write_words
@@ -11,6 +12,7 @@ __all__ = [
     "Watched",
     "adopt",
     "free_threads",
+    "hub_is_away",
     "parse",
     "pick_device",
     "ran_out",

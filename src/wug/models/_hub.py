@@ -35,6 +35,15 @@ def only_here(spec: ModelSpec) -> bool:
     )
 
 
+def hub_is_away() -> bool:
+    """Whether the hub cannot be reached, or is not to be."""
+    try:
+        from huggingface_hub import constants
+    except ImportError:
+        return True
+    return bool(constants.HF_HUB_OFFLINE) or not reachable(constants.ENDPOINT, PATIENCE)
+
+
 def reachable(endpoint: str, patience: float) -> bool:
     """Whether a server itself says anything, whatever it is, within so many seconds."""
     answered = threading.Event()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from wug.files import existing
-from wug.models import ModelSpec, pick_device
+from wug.models import ModelSpec, hub_is_away, pick_device
 from wug.runs.cache import Cache
 from wug.runs.deferred import Deferred
 from wug.runs.evaluate import ask_through
@@ -172,7 +172,7 @@ def fetch(spec: ModelSpec) -> None:
 
     A fault is left for loading to tell.
     """
-    if spec.kind not in HUB or existing(spec.name) or spec.name.startswith((".", "/", "~")):
+    if spec.kind not in HUB or existing(spec.name) or spec.name.startswith((".", "/", "~")) or hub_is_away():
         return
     try:
         import huggingface_hub

@@ -18,6 +18,7 @@ from typing import Any
 from wug import registry
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import existing, read_lines, shortened, user_path
+from wug.models import hub_is_away
 
 VERBATIM = ("command", "endpoint")
 """Kinds whose names may have any characters in them."""
@@ -123,6 +124,8 @@ def hub_revisions(repository: str) -> dict[str, str]:
     except ImportError:
         raise MissingExtra("a model of the hub", "hf") from None
     try:
+        if hub_is_away():
+            raise ConnectionError("it does not answer")
         refs: Any = huggingface_hub.HfApi().list_repo_refs(repository)
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
         raise ModelError(f"{repository}: neither a folder here nor a model of the hub ({_first(error)})") from None
