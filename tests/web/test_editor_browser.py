@@ -120,7 +120,7 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
 
     page.click("#score")
     page.wait_for_selector("#result:not([hidden]) #chart svg")
-    assert "mismatch" in page.text_content("#chart svg")
+    assert "mismatch" in page.text_content("#chart .legend")
     run = int(re.findall(r"\d+", page.inner_text("#run-link"))[0])
     assert page.get_attribute("#run-link", "href") == f"/run/{run}"
     assert page.locator("#stale").is_hidden()
