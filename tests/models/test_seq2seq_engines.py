@@ -174,7 +174,8 @@ def test_equally_probable_words_are_decided_by_pytorch_and_counted(
 
     model = load(folder, max_length="6")
     assert isinstance(model._decoder, Translator)
-    monkeypatch.setattr(model._decoder, "_plainly", lambda rows, *_: [Written((50,), ended=True) for _ in rows])
+    settled = lambda rows, *_: [Written((50,), ended=True) for _ in rows]  # noqa: E731
+    monkeypatch.setattr(model._decoder._plainly, "settle", settled)
     answers = model.generate(tiny_seq2seq.sources(20))
     decided = [answer for answer in answers if answer.text == tiny_seq2seq.WORDS[50]]
     assert 0 < len(decided) < len(answers)

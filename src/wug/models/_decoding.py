@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 from wug.errors import ModelError
 from wug.models import _greedy, _weights
+from wug.models._ahead import Ahead
 from wug.models._asking import Written, batches, until_end
 from wug.models._hardware import halving, ran_out
 from wug.models._recorded import Recorded
@@ -157,12 +159,16 @@ class Decoder:
         """What the model writes, greedily."""
         import torch
 
+        with torch.inference_mode():
+            return _greedy.write(self.model, *self._filled_up(rows), start=self._start(), ends=self._ends, bound=bound)
+
+    def _start(self) -> int:
+        """The token with which an answer begins."""
         settings = self.model.generation_config
-        start = (
+        start: int = (
             settings.decoder_start_token_id if settings.decoder_start_token_id is not None else settings.bos_token_id
         )
-        with torch.inference_mode():
-            return _greedy.write(self.model, *self._filled_up(rows), start=start, ends=self._ends, bound=bound)
+        return start
 
     def _may_shrink(self) -> bool:
         """Whether answers may be written without transformers' own loop: tried, not believed."""
@@ -177,6 +183,20 @@ class Decoder:
             return None
         found = Recorded(self.model, rules, self._pad)
         return found if self._is_right(lambda rows: found.write(rows, [TRIED] * len(rows))) else None
+
+    @cached_property
+    def ahead(self) -> Ahead | None:
+        """Writing many tokens in a pass; None where that was tried and does not give the answers of the plain loop."""
+        settings = self.model.generation_config
+        if not (self._encodes and self.beams == 1 and self._stops is None and _greedy.plain(settings)):
+            return None
+        found = Ahead(self.model, self._start(), self._ends)
+
+        def write(rows: list[list[int]]) -> list[Written]:
+            checked = [found.write(row, TRIED, begun=row) for row in rows]  # a guess that is wrong sooner or later
+            return [replace(until_end(one.tokens, self._ends), doubtful=bool(one.rivals)) for one in checked]
+
+        return found if self._is_right(write) else None
 
     def _is_right(self, write: Callable[[list[list[int]]], list[Written]]) -> bool:
         """Whether a way of writing gives the answers of transformers' own loop to probes."""

@@ -12,7 +12,8 @@ from typing import Any
 
 from wug.errors import ModelError
 from wug.files import user_path
-from wug.models import _asking, _greedy
+from wug.models import _asking
+from wug.models._ahead import CLEAR, Checked, write_all
 from wug.models._asking import Written, until_end
 from wug.models._decoding import Decoder, open_weights
 from wug.models._fingerprint import fingerprint, folder_of
@@ -45,8 +46,6 @@ OPTIONS = (
 )
 TRIED = 20
 """Sources with which the tokenizer is tried."""
-CLEAR = 1e-5
-"""By how much the best logit must exceed the second for PyTorch to choose it in batches of any shape."""
 ACCELERATORS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """What a Linux machine has where PyTorch may find something faster than a CPU."""
 
@@ -79,36 +78,41 @@ class Plain:
         options = self._spec.read(OPTIONS)
         return Decoder(self.loaded.model, beams=options["beams"], tokens=options["batch"])
 
+    @property
+    def started(self) -> bool:
+        """Whether the model is loaded."""
+        return "loaded" in vars(self)
+
     def settle(
         self, sequences: Sequence[Sequence[int]], bounds: Sequence[int], drafts: Sequence[list[int]]
     ) -> list[Written]:
-        """What the model writes for each sequence: the draft, where one look at it confirms that, else written anew."""
-        margins = [self._margin(row, draft) if draft else None for row, draft in zip(sequences, drafts, strict=True)]
-        left = [place for place, margin in enumerate(margins) if margin is None]
+        """What the model writes for each sequence: the draft, where a few passes confirm or mend it, else anew."""
+        written: dict[int, Written] = {}
+        drafted = [place for place, draft in enumerate(drafts) if draft]
+        given = [[some[n] for n in drafted] for some in (sequences, bounds, drafts)]
+        checked = self.ahead(*given) if drafted else None
+        for place, found in zip(drafted, checked or [], strict=False):
+            # Where another token is as good, the draft may stand; but what replaces it must be the plain way's own.
+            if found.tokens == drafts[place] or not found.doubtful:
+                written[place] = replace(until_end(found.tokens, self.facts.ends), doubtful=found.doubtful)
+        left = [place for place in range(len(drafts)) if place not in written]
         anew = self.decoder.write([sequences[n] for n in left], [bounds[n] for n in left]) if left else []
-        written = dict(zip(left, anew, strict=True))
-        for place, margin in enumerate(margins):
-            if margin is not None:
-                written[place] = replace(until_end(drafts[place], self.facts.ends), doubtful=margin <= CLEAR)
+        written |= zip(left, anew, strict=True)
         return [written[place] for place in range(len(drafts))]
 
-    def _margin(self, row: Sequence[int], draft: list[int]) -> float | None:
-        """By how much each token of an answer is the best one after those before it; None where one is not.
+    def ahead(
+        self,
+        sequences: Sequence[Sequence[int]],
+        bounds: Sequence[int],
+        drafts: Sequence[list[int]],
+        near: float = CLEAR,
+    ) -> list[Checked] | None:
+        """What the model writes for each sequence, many tokens in a pass, with rivals nearer than `near`.
 
-        All are computed at once, as in training, which takes a fraction of the time of writing.
+        The drafts are first guesses. None where the model does not write so.
         """
-        import torch
-
-        model = self.loaded.model
-        if not _greedy.plain(model.generation_config):
-            return None
-        before = [self.facts.start, *draft[:-1]]
-        with torch.inference_mode():
-            logits = model(input_ids=torch.tensor([row]), decoder_input_ids=torch.tensor([before])).logits[0]
-        if logits.argmax(-1).tolist() != draft:
-            return None
-        first, second = logits.topk(2).values.unbind(-1)
-        return float((first - second).min())
+        found = self.decoder.ahead
+        return None if found is None else write_all(replace(found, near=near), sequences, bounds, drafts)
 
 
 class Seq2SeqModel:
@@ -272,7 +276,7 @@ def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
         mark = fingerprint(folder)
         found = conversion.find(mark)
         if found is not None and found.words is not None:
-            translator = found.opened(Plain(spec, mark).settle, batch)
+            translator = found.opened(Plain(spec, mark), batch)
             name = f"{folder.resolve().name}@{mark}"
             return Seq2SeqModel(name, found.facts, found.words, translator, spec, "float32")
     loaded = plain.loaded
@@ -281,7 +285,7 @@ def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
     found = conversion.obtain(loaded, plain.facts, lambda: plain.decoder)
     words = found.words or HubWords(loaded.tokenizer)
     name = f"{loaded.name}@{loaded.fingerprint}"
-    return Seq2SeqModel(name, plain.facts, words, found.opened(plain.settle, batch), spec, "float32")
+    return Seq2SeqModel(name, plain.facts, words, found.opened(plain, batch), spec, "float32")
 
 
 def _require_fit(spec: ModelSpec) -> None:

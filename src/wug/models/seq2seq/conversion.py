@@ -24,7 +24,7 @@ from wug.models._asking import Written, until_end
 from wug.models._decoding import Decoder
 from wug.models._weights import Loaded
 from wug.models.seq2seq.facts import Facts, SavedWords
-from wug.models.seq2seq.translator import Settles, Translator, numbers
+from wug.models.seq2seq.translator import Plainly, Translator, numbers
 
 FORM = "1"
 """Of the conversions; raised when they are made differently."""
@@ -57,7 +57,7 @@ class Conversion:
     words: SavedWords | None
     probes: Sequence[Mapping[str, Any]]
 
-    def opened(self, plainly: Settles, tokens: int | None = None) -> Translator:
+    def opened(self, plainly: Plainly, tokens: int | None = None) -> Translator:
         """The model, ready to write; refused where it does not write what the plain way wrote for the probes."""
         try:
             translator = Translator(self.folder, self.facts, plainly, tokens=tokens)

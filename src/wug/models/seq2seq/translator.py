@@ -8,14 +8,15 @@ plain way instead; whether the two ways differed is said of each.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from wug.errors import ModelError
+from wug.models._ahead import Checked
 from wug.models._asking import Written, until_end
 from wug.models._hardware import threads
 from wug.models.seq2seq.facts import Facts
@@ -31,14 +32,40 @@ LOOKED_AT = 1 << 25
 ENOUGH = 64
 """Answers of which all logits must fit into that, or else only those of doubtful ones are kept, in a second go."""
 
-Settles = Callable[[Sequence[Sequence[int]], Sequence[int], Sequence[list[int]]], list[Written]]
-"""What the plain way writes for sequences with their bounds, given drafts of it; an empty draft is none."""
+FIRST = 128
+"""Tokens of an answer that are written one by one; what most answers do not have."""
+LONG = 512
+"""Tokens of a source that is likely an endless answer itself, and so is what is written for it."""
+FEW = 3
+"""Answers that go on beyond that below which starting PyTorch, to guess them ahead, takes longer than writing them."""
+RIVALS = 8
+"""Near ties of an answer above which CTranslate2 writes it, too, rather than being asked about each."""
+
+
+class Plainly(Protocol):
+    """The plain way of writing."""
+
+    @property
+    def started(self) -> bool:
+        """Whether it is ready, so that it costs nothing to begin with."""
+
+    def settle(
+        self, sequences: Sequence[Sequence[int]], bounds: Sequence[int], drafts: Sequence[list[int]]
+    ) -> list[Written]:
+        """What it writes for sequences with their bounds, given drafts of it; an empty draft is none."""
+
+    def ahead(
+        self, sequences: Sequence[Sequence[int]], bounds: Sequence[int], drafts: Sequence[list[int]], near: float
+    ) -> list[Checked] | None:
+        """The same for long answers of which the drafts are beginnings, with choices nearer than `near`; None where
+        it does not write many tokens at a time.
+        """
 
 
 class Translator:
     """Answers to sequences of tokens by a converted model, tokens called by their numbers."""
 
-    def __init__(self, folder: Path, facts: Facts, plainly: Settles, *, tokens: int | None = None) -> None:
+    def __init__(self, folder: Path, facts: Facts, plainly: Plainly, *, tokens: int | None = None) -> None:
         ctranslate2: Any = importlib.import_module("ctranslate2")
         self._threads = threads()
         self._model = ctranslate2.Translator(
@@ -54,6 +81,7 @@ class Translator:
         self._tokens = tokens or TOKENS
         self._ends = facts.ends
         self._vocabulary = facts.vocabulary
+        self._plain = facts.forced is None and not facts.banned
         self._prefix = None if facts.forced is None else [str(facts.forced)]
         self._settings: dict[str, Any] = {
             "beam_size": 1,
@@ -69,16 +97,97 @@ class Translator:
 
     def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
         """What the model writes for each sequence, at most as many tokens as its bound says."""
-        drafts, near = self.drafts(sequences, bounds)
-        left = [place for place, draft in enumerate(drafts) if place in near or not draft]
-        settled: dict[int, Written] = {}
+        begun, near = self._begun(sequences, bounds)
+        going = {
+            n: begun.pop(n, []) for n, bound in enumerate(bounds) if n not in begun or self._goes_on(begun[n], bound)
+        }
+        settled = self._ahead(sequences, bounds, going)
+        left = [place for place in going if place not in settled]
+        drafts, close = self.drafts([sequences[n] for n in left], [bounds[n] for n in left])
+        whole = begun | dict(zip(left, drafts, strict=True))
+        near = (near - {*going}) | {left[number] for number in close}
+        left = [place for place in whole if place not in settled and (place in near or not whole[place])]
         if left:
-            plain = self._plainly([sequences[n] for n in left], [bounds[n] for n in left], [drafts[n] for n in left])
-            settled = dict(zip(left, plain, strict=True))
+            plain = self._plainly.settle(
+                [sequences[n] for n in left], [bounds[n] for n in left], [whole[n] for n in left]
+            )
+            settled |= zip(left, plain, strict=True)
         for place in near:
-            differs = not _same(settled[place], until_end(drafts[place], self._ends))
+            differs = not _same(settled[place], until_end(whole[place], self._ends))
             settled[place] = replace(settled[place], tied=differs)
-        return [settled.get(place) or until_end(draft, self._ends) for place, draft in enumerate(drafts)]
+        return [settled.get(place) or until_end(whole[place], self._ends) for place in range(len(sequences))]
+
+    def _begun(
+        self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]
+    ) -> tuple[dict[int, list[int]], set[int]]:
+        """What `drafts` gives of the first tokens of answers, by place; without those that are likely to be long."""
+        if not self._plain:
+            drafts, near = self.drafts(sequences, bounds)
+            return dict(enumerate(drafts)), near
+        places = [n for n, row in enumerate(sequences) if len(row) < LONG or bounds[n] <= FIRST]
+        drafts, near = self.drafts([sequences[n] for n in places], [min(bounds[n], FIRST) for n in places])
+        return dict(zip(places, drafts, strict=True)), {places[number] for number in near}
+
+    def _goes_on(self, draft: list[int], bound: int) -> bool:
+        """Whether an answer is longer than what is written of it."""
+        return len(draft) == FIRST < bound and draft[-1] not in self._ends
+
+    def _ahead(
+        self, sequences: Sequence[Sequence[int]], bounds: Sequence[int], drafts: Mapping[int, list[int]]
+    ) -> dict[int, Written]:
+        """The answers that go on beyond their beginnings, guessed ahead and checked by the plain way.
+
+        An answer is left out where the plain way itself is in doubt about it and CTranslate2 has another opinion, or
+        where there is more than a few opinions to ask for.
+        """
+        if not drafts or (len(drafts) < FEW and not self._plainly.started):
+            return {}
+        places = [*drafts]
+        asked = [sequences[place] for place in places]
+        checked = self._plainly.ahead(asked, [bounds[n] for n in places], [drafts[n] for n in places], self.near)
+        if checked is None:
+            return {}
+        answers: dict[int, Written] = {}
+        for place, found, differs in zip(places, checked, self._differ(asked, checked), strict=True):
+            if differs is not None and not (differs and found.doubtful):
+                written = until_end(found.tokens, self._ends)
+                answers[place] = replace(written, tied=differs, doubtful=found.doubtful)
+        return answers
+
+    def _differ(self, sequences: Sequence[Sequence[int]], answers: Sequence[Checked]) -> list[bool | None]:
+        """Whether CTranslate2 prefers another token somewhere in each answer; None where that is asked too often."""
+        asked: list[tuple[int, list[int]]] = []
+        for place, answer in enumerate(answers):
+            if 0 < len(answer.rivals) <= RIVALS:
+                asked.append((place, answer.tokens))
+                asked += [(place, [*answer.tokens[: rival.place], rival.token]) for rival in answer.rivals]
+        scores = iter(self._scores([(sequences[place], tokens) for place, tokens in asked]))
+        found: list[bool | None] = []
+        for answer in answers:
+            if len(answer.rivals) > RIVALS:
+                found.append(None)
+                continue
+            chosen = next(scores) if answer.rivals else []
+            others = [next(scores)[rival.place] for rival in answer.rivals]
+            found.append(any(one > chosen[rival.place] for one, rival in zip(others, answer.rivals, strict=True)))
+        return found
+
+    def _scores(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[list[float]]:
+        """The log-probability of each token of answers to sequences."""
+        if not pairs:
+            return []
+        names = [[[str(token) for token in tokens] for tokens in pair] for pair in pairs]
+        try:
+            results = self._model.score_batch(
+                [source for source, _ in names],
+                [target for _, target in names],
+                max_batch_size=self._tokens,
+                batch_type="tokens",
+                max_input_length=0,
+            )
+        except RuntimeError as error:
+            raise ModelError(f"CTranslate2 gave up: {str(error).splitlines()[0][:300]}") from error
+        return [result.log_probs for result in results]
 
     def drafts(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> tuple[list[list[int]], set[int]]:
         """What CTranslate2 writes, end marks included, and the places of answers that rounding may have decided.
