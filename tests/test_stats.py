@@ -246,3 +246,23 @@ def test_the_interval_of_a_mean_of_shares_holds_the_mean_as_often_as_it_says() -
         interval = mean_of_shares([(int(right), int(n)) for right, n in zip(counts, sizes, strict=True)])
         held += interval.low <= shares.mean() <= interval.high
     assert 0.93 < held / 2000 < 0.98
+
+
+def test_each_group_has_its_own_rows_however_they_are_mixed() -> None:
+    groups = [{"a": str(number % 2), "b": str(number % 3)} for number in range(12)]
+    values = [number % 4 == 0 for number in range(12)]
+    rows = [Outcome(str(n), "right", value, some) for n, (value, some) in enumerate(zip(values, groups, strict=True))]
+    rows += [Outcome(str(n), "size", n if n % 2 else True, {"a": str(n % 2)}) for n in range(12)]
+    found = {(each.check, each.group): (each.value, each.n) for each in estimates(rows)}
+    assert found == {
+        ("right", "all"): (3 / 12, 12),
+        ("right", "a=0"): (3 / 6, 6),
+        ("right", "a=1"): (0.0, 6),
+        ("right", "b=0"): (1 / 4, 4),
+        ("right", "b=1"): (1 / 4, 4),
+        ("right", "b=2"): (1 / 4, 4),
+        ("size", "all"): ((6 + 1 + 3 + 5 + 7 + 9 + 11) / 12, 12),
+        ("size", "a=0"): (1.0, 6),
+        ("size", "a=1"): (6.0, 6),
+    }
+    assert [each.group for each in estimates(rows)][:6] == ["all", "a=0", "b=0", "a=1", "b=1", "b=2"]

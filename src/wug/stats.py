@@ -173,7 +173,9 @@ class Collected:
         self._items_of = array("i")
         """The number of each value's item."""
         self._cells: dict[str, dict[str, _Cell]] = {}
-        self._found: dict[tuple[str, tuple[tuple[str, str], ...]], list[_Cell]] = {}
+        self._kinds: dict[_Kind, int] = {}
+        self._kinds_of = array("i")
+        """The kind of each value."""
 
     @property
     def items(self) -> int:
@@ -188,43 +190,48 @@ class Collected:
             self._repeating[item] = self._sources[source]
         if row.value is None:
             return
-        key = (row.check, tuple(row.groups.items()))
-        place = len(self._values)
+        key = (row.check, tuple(row.groups.items()), isinstance(row.value, bool))
+        kind = self._kinds.get(key)
+        self._kinds_of.append(self._new_kind(key) if kind is None else kind)
         self._values.append(row.value)
         self._items_of.append(item)
-        judged = isinstance(row.value, bool)
-        for cell in self._found.get(key) or self._cells_of(key):
-            cell.rows.append(place)
-            if not judged:
-                cell.shares = False
 
     def estimates(self, method: Method) -> list[Estimate]:
         """Each check over all items, then over each group, in the order in which they came."""
         first = np.arange(len(self._items))
         first[list(self._repeating)] = list(self._repeating.values())
-        values, items = np.asarray(self._values), np.asarray(self._items_of)
+        values, items, kinds = (np.asarray(each) for each in (self._values, self._items_of, self._kinds_of))
+        rows_of = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds, minlength=1))[:-1])
         by = "source" if self._repeating else "item"
         made = []
         for check, cells in self._cells.items():
             for group, cell in cells.items():
-                rows = np.asarray(cell.rows)
+                rows = np.sort(np.concatenate([rows_of[kind] for kind in cell.kinds]))
                 units = _renumbered(first[items[rows]])
                 made.append(_estimate(check, group, values[rows], units, method if cell.shares else None, by))
         return made
 
-    def _cells_of(self, key: tuple[str, tuple[tuple[str, str], ...]]) -> list[_Cell]:
-        check, groups = key
+    def _new_kind(self, key: _Kind) -> int:
+        """The number of outcomes of one check with the same groups, which it is seen in for the first time."""
+        check, groups, judged = key
+        number = self._kinds[key] = len(self._kinds)
         cells = self._cells.setdefault(check, {"all": _Cell()})
-        names = dict.fromkeys(("all", *(f"{field}={value}" for field, value in groups)))
-        self._found[key] = found = [cells.setdefault(name, _Cell()) for name in names]
-        return found
+        for name in dict.fromkeys(("all", *(f"{what}={value}" for what, value in groups))):
+            cell = cells.setdefault(name, _Cell())
+            cell.kinds.append(number)
+            cell.shares = cell.shares and judged
+        return number
+
+
+_Kind: TypeAlias = tuple[str, tuple[tuple[str, str], ...], bool]
+"""Check and groups of an outcome, and whether it is a judgement."""
 
 
 @dataclass(slots=True)
 class _Cell:
     """Which values a check has in a group."""
 
-    rows: array[int] = field(default_factory=lambda: array("i"))
+    kinds: list[int] = field(default_factory=list)
     shares: bool = True
     """Whether all are judgements."""
 

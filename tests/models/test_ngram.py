@@ -40,6 +40,7 @@ ngram 3=1
 \\end\\
 """
 
+WORDS = ["the", "boy", "</s>", "<s>", "<unk>", "girl", "", " ", "\t", "the\u00a0boy", "The", "\u2028"]
 Grams = dict[tuple[str, ...], tuple[float, float]]
 
 
@@ -318,3 +319,15 @@ def test_scores_equal_kenlm(tmp_path_factory: pytest.TempPathFactory, grams: Gra
         expected = [value for value, _, _ in peer.full_scores(text, bos=True, eos=True)]
         found = [value / math.log(10) for value in scored.logprobs if value is not None]
         assert found == pytest.approx(expected, abs=1e-5)
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=6), min_size=1, max_size=8), st.data())
+def test_texts_of_any_kind_are_scored_together_as_they_are_alone(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], data: st.DataObject
+) -> None:
+    """Known words and single spaces have a way of their own, which must agree with the one for all others."""
+    model = load(tmp_path_factory.mktemp("model"))
+    spans = st.sampled_from([None, None, (0, 4)])
+    requests = [Request(text, data.draw(spans)) for text in (" ".join(words) for words in texts)]
+    assert model.score(requests) == [model._worded([request])[0] for request in requests]

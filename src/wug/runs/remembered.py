@@ -65,6 +65,8 @@ class Remembered(ABC, Generic[Question, Replies]):
         self._whose = self._start.digest()
         self._known = Places()
         self._held: _Held[Replies] = _Held()
+        self._read_last: tuple[Sequence[Question], _Read] | None = None
+        """The questions that were prepared for, till they are asked."""
         self.asked = 0
         """Questions put to the model, rather than found in the cache."""
         self.questions = 0
@@ -91,16 +93,18 @@ class Remembered(ABC, Generic[Question, Replies]):
 
     def missing(self, questions: Sequence[Question]) -> int:
         """How many of these questions the cache cannot answer, each counted once."""
-        return len(self._unanswered(questions, self._keys(questions)).missing)
+        return len(self._unanswered(self._read(questions).keys)[0])
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """Count questions that will be asked, and load a model that is not loaded yet if it has to answer any."""
         if self.ordered:
             self.questions += len(questions)
             return
-        missing, total = self._unanswered(questions, self._keys(questions))
+        read = self._read(questions)
+        missing, total = self._unanswered(read.keys)
         self.questions, self.done = self.questions + total, self.done + total - len(missing)
-        if missing and isinstance(self._model, Deferred):
+        self._read_last = (questions, read)
+        if len(missing) and isinstance(self._model, Deferred):
             self._model.loaded()
 
     def obtain(self, questions: Sequence[Question], *, counted: bool = False) -> Keys:
@@ -108,15 +112,18 @@ class Remembered(ABC, Generic[Question, Replies]):
 
         Progress is told of all questions so far, and of those that were counted before.
         """
-        keys = self._keys(questions)
-        missing, total = self._unanswered(questions, keys)
+        last, self._read_last = self._read_last, None
+        keys, ranks = last[1] if last is not None and last[0] is questions else self._read(questions)
+        unanswered, total = self._unanswered(keys)
+        missing = np.array(sorted(unanswered.tolist(), key=ranks.__getitem__), np.int64)
+        del last, ranks
         if not counted:
             self.questions, self.done = self.questions + total, self.done + total - len(missing)
         self._progress(self.done, self.questions)
-        size = self._model.chunk if missing else 1
+        size = self._model.chunk if len(missing) else 1
         for first in range(0, len(missing), size):
             some = missing[first : first + size]
-            self._keep(keys[some], self._replied([questions[place] for place in some]))
+            self._keep(keys[some], self._replied([questions[place] for place in some.tolist()]))
             self.asked += len(some)
             self._count(len(some))
         return keys
@@ -166,25 +173,26 @@ class Remembered(ABC, Generic[Question, Replies]):
     def _joined(self, questions: Sequence[Question], parts: Sequence[Replies], order: Ints) -> Replies:
         """The replies of several parts in an order, each to its question."""
 
-    def _keys(self, questions: Sequence[Question]) -> Keys:
-        start, key_of = self._start.copy, self._key
+    def _read(self, questions: Sequence[Question]) -> _Read:
+        start, key_of, rank_of = self._start.copy, self._key, self._rank
         keys = bytearray()
+        ranks: list[str] = []
         for question in questions:
             digest = start()
             digest.update(key_of(question))
             keys += digest.digest()
-        return np.frombuffer(bytes(keys), f"S{KEY}")
+            ranks.append(rank_of(question))
+        return _Read(np.frombuffer(keys, f"S{KEY}"), ranks)
 
-    def _unanswered(self, questions: Sequence[Question], keys: Keys) -> _Unanswered:
-        """The places of the questions without a reply as yet, sorted by what is asked."""
+    def _unanswered(self, keys: Keys) -> tuple[Ints, int]:
+        """The places of the questions without a reply as yet, and how many the cache was looked through for."""
         unique, first = np.unique(keys, return_index=True)
         unknown = self._known.find(unique).blocks == 0
         new = int(unknown.sum())
         if new:
             self._learn()
             unknown = self._known.find(unique).blocks == 0
-        places: list[int] = first[unknown].tolist()
-        return _Unanswered(sorted(places, key=lambda place: self._rank(questions[place])), new)
+        return first[unknown], new
 
     def _learn(self) -> None:
         """Find out which answers were written since this was asked last, here or by another process."""
@@ -226,6 +234,23 @@ class RememberedScorer(Remembered[Request, Scores]):
         answers = self._score(requests)
         self._count(len(requests))
         return answers
+
+    def _read(self, questions: Sequence[Request]) -> _Read:
+        """As for any questions; most are a text and nothing else, and there may be millions."""
+        start = self._start.copy
+        keys = bytearray()
+        ranks: list[str] = []
+        for question in questions:
+            digest = start()
+            if question.span is None and question.reading is None:
+                text = question.text
+                digest.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+                ranks.append(text)
+            else:
+                digest.update(self._key(question))
+                ranks.append(self._rank(question))
+            keys += digest.digest()
+        return _Read(np.frombuffer(keys, f"S{KEY}"), ranks)
 
     def _key(self, question: Request) -> bytes:
         span = "" if question.span is None else f"{question.span[0]}:{question.span[1]}"
@@ -301,11 +326,11 @@ def identity(verb: str, model: str, options: Mapping[str, str], given: Mapping[s
     return json.dumps([SCORING, verb, model, sorted(options.items()), sorted(given.items())])
 
 
-class _Unanswered(NamedTuple):
-    """What is to be asked, and how many questions the cache was looked through for."""
+class _Read(NamedTuple):
+    """Questions as they are looked up, and as they are sorted."""
 
-    missing: list[int]
-    total: int
+    keys: Keys
+    ranks: list[str]
 
 
 class _HeldBlock(NamedTuple, Generic[Replies]):

@@ -34,12 +34,13 @@ class Waiting:
 
     def add(self, outcome: Outcome) -> None:
         """One more."""
+        item, check, value = outcome.item, outcome.check, outcome.value
         row = (
             self.chain.length,
-            storable(outcome.item),
-            storable(outcome.check),
-            _real(outcome.value),
-            int(isinstance(outcome.value, bool)),
+            item if item.isascii() else storable(item),
+            check if check.isascii() else storable(check),
+            _real(value),
+            int(isinstance(value, bool)),
             _groups(tuple(outcome.groups.items())),
             dump(_plain(outcome.detail)),
         )

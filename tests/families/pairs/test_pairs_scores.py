@@ -216,6 +216,31 @@ def test_pairs_that_differ_in_several_places_have_no_word_score(tmp_path: Path) 
     assert "1 pair of identical sentences, counted as failures" in notices
 
 
+def test_pairs_of_all_kinds_are_judged_together_as_they_are_alone(tmp_path: Path) -> None:
+    rows = [
+        "cats sleep\tcats sleeps",
+        "cats sleep\tcats sleep",
+        "cats mute\tcats sleeps",
+        "mute mute\tcats sleeps",
+        "cats new\tcats sleeps",
+        "dogs sleep\tdogs nap",
+        "sleep\tcats sleep",
+    ]
+    known = {"sleep": -2.0, "nap": -2.0, "sleeps": -3.0, "mute": None}
+    model = Words(known, {"new": "<unk>"}, chunk=100)
+    together, notices = run(table(tmp_path, *rows), model)
+    alone = [run(table(tmp_path, row), Words(known, {"new": "<unk>"}))[0][0] for row in rows]
+    assert [(one.value, one.detail) for one in together] == [(one.value, one.detail) for one in alone]
+    assert [one.value for one in together] == [True, False, True, None, True, False, True]
+    assert notices == [
+        "1 pair of identical sentences, counted as failures",
+        "1 pair tied, counted as failures",
+        "3 tokens without a log-probability in 2 sentences, counted as 0",
+        "1 pair not judged: the model gives no log-probability at all for one of the sentences",
+        "1 word that the model does not know, in the sentences of 1 pair",
+    ]
+
+
 def test_the_questions_up_front_are_those_that_a_run_asks(tmp_path: Path) -> None:
     path = table(tmp_path, *(f"cat{k} sleeps\tcat{k} sleep" for k in range(7)))
     (suite,) = pairs.read(path, {})

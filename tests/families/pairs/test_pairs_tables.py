@@ -9,6 +9,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from wug.families.pairs.formats import blimp
+from wug.families.pairs.formats.labels import Labels
 from wug.families.pairs.formats.tables import read_table
 
 LINES = st.lists(st.text("ab ,\t;é\u2028\x1c", max_size=8), min_size=1, max_size=8)
@@ -29,3 +31,25 @@ def test_a_table_without_quotation_marks_has_the_rows_that_csv_finds(tmp_path: P
     assert [table.records[at].fields for at in range(len(table.records))] == [fields for _, fields in fitting]
     assert [record.fields for record in table.records[1:]] == [fields for _, fields in fitting[1:]]
     assert [problem.place for problem in table.problems] == [place for place, row in rows if len(row) != 2]
+
+
+def test_lines_of_json_may_have_white_space_around_them_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    path.write_text('{"x": "a"}\n  {"x": "b"} \n\n{"x": "c"} {}\n{"x": \n{"x": 1}\n', encoding="utf-8")
+    table = read_table(path)
+    assert [(record.place, record.fields) for record in table.records] == [
+        ("line 1", {"x": "a"}),
+        ("line 2", {"x": "b"}),
+        ("line 6", {"x": 1}),
+    ]
+    assert [problem.place for problem in table.problems] == ["line 4", "line 5"]
+    assert all(problem.message.startswith("not JSON (") for problem in table.problems)
+
+
+def test_groups_that_python_takes_for_equal_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    values = ["1", "true", '"1"', '"a"', '"a"', "1", '""', "null"]
+    lines = (f'{{"sentence_good": "a b", "sentence_bad": "a c", "field": {value}}}' for value in values)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    parsed = blimp.parse(path, Labels())
+    assert [pair.groups.get("field") for pair in parsed.pairs] == ["1", "true", "1", "a", "a", "1", None, None]

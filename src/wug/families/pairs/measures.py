@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
 from wug.families.pairs.settings import Settings
 from wug.scores import Scores
@@ -33,30 +35,59 @@ class Measure:
     """Words that the unigram model does not have."""
 
 
-def measures(scores: Scores, spans: Sequence[tuple[int, int] | None], settings: Settings) -> list[Measure]:
-    """The score of each sentence, or of the characters of it that a span names."""
-    first, last = scores.offsets[:-1], scores.offsets[1:]
-    if any(span is not None for span in spans):
-        whole = (0, 1 << 30)
-        first, last = (scores.before([(span or whole)[end] for span in spans]) for end in (0, 1))
-        last = np.where([span is None for span in spans], scores.offsets[1:], last)
-    unknown = dict.fromkeys(range(len(scores)), 0) | {
-        at: sum(piece in UNKNOWN for piece in names[first[at] - start : last[at] - start])
-        for at, names in scores.pieces.items()
-        for start in (scores.offsets[at],)
-    }
-    rows = zip(
-        scores.texts,
-        spans,
-        scores.sums(first, last),
-        (last - first).tolist(),
-        scores.missing(first, last).tolist(),
-        unknown.values(),
-        strict=True,
-    )
-    if settings.unigrams is None and settings.normalise == "none":
-        return [Measure(total, total, tokens, missing, odd) for _, _, total, tokens, missing, odd in rows]
-    return [_normalised(row, settings) for row in rows]
+class Measures(Sequence[Measure]):
+    """What many sentences come to, as columns; a `Measure` is made when someone looks."""
+
+    def __init__(self, scores: Scores, spans: Sequence[tuple[int, int] | None], settings: Settings) -> None:
+        """The score of each sentence, or of the characters of it that a span names."""
+        first, last = scores.offsets[:-1], scores.offsets[1:]
+        if any(span is not None for span in spans):
+            whole = (0, 1 << 30)
+            first, last = (scores.before([(span or whole)[end] for span in spans]) for end in (0, 1))
+            last = np.where([span is None for span in spans], scores.offsets[1:], last)
+        self._texts, self._spans, self._settings = scores.texts, spans, settings
+        self.logprobs = scores.sums(first, last)
+        """The natural log-probability of each."""
+        self._tokens = last - first
+        self._missing = scores.missing(first, last)
+        self._unknown = {
+            at: sum(piece in UNKNOWN for piece in names[first[at] - start : last[at] - start])
+            for at, names in scores.pieces.items()
+            for start in (scores.offsets[at],)
+        }
+
+    @property
+    def plain(self) -> npt.NDArray[np.bool_]:
+        """Of which sentences the log-probability is the score, and there is nothing else to say of it."""
+        if self._settings.unigrams is not None or self._settings.normalise != "none":
+            return np.zeros(len(self), bool)
+        plain: npt.NDArray[np.bool_] = (self._tokens > 0) & (self._missing == 0)
+        plain[[at for at, count in self._unknown.items() if count]] = False
+        return plain
+
+    @property
+    def several(self) -> npt.NDArray[np.bool_]:
+        """Which of them have more than one token."""
+        several: npt.NDArray[np.bool_] = self._tokens > 1
+        return several
+
+    def __len__(self) -> int:
+        return len(self.logprobs)
+
+    @overload
+    def __getitem__(self, place: int) -> Measure: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Measure]: ...
+
+    def __getitem__(self, place: int | slice) -> Measure | list[Measure]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        at = range(len(self))[place]
+        total, tokens, missing = self.logprobs[at], int(self._tokens[at]), int(self._missing[at])
+        unknown = self._unknown.get(at, 0)
+        if self._settings.unigrams is None and self._settings.normalise == "none":
+            return Measure(total, total, tokens, missing, unknown)
+        return _normalised((self._texts[at], self._spans[at], total, tokens, missing, unknown), self._settings)
 
 
 def _normalised(row: tuple[str, tuple[int, int] | None, float, int, int, int], settings: Settings) -> Measure:

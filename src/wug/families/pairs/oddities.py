@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from wug.families.pairs.pair import Pair, Parsed, place, same
 from wug.types import Problem
 
@@ -37,8 +39,11 @@ def capped(found: Sequence[Problem]) -> list[Problem]:
 
 def surplus(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """The pairs that are there already, under whatever name."""
+    marks = np.fromiter((hash((pair.good, pair.bad)) for pair in pairs), np.int64, len(pairs))
+    different, counts = np.unique(marks, return_counts=True)
     seen: set[tuple[str, str]] = set()
-    for pair in pairs:
+    for number in np.flatnonzero(np.isin(marks, different[counts > 1])).tolist():  # most sets have no copies
+        pair = pairs[number]
         if (pair.good, pair.bad) in seen:
             yield pair
         seen.add((pair.good, pair.bad))

@@ -42,7 +42,8 @@ class Agreement:
 
     def add(self, outcome: Outcome) -> None:
         """Take a pair in, where people judged it."""
-        human = finite(outcome.detail.get("human"))
+        given = outcome.detail.get("human")
+        human = None if given is None else finite(given)
         if human is None:
             return
         margin = judged(outcome).margin

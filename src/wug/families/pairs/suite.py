@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.pairs.languages import MACRO, ByLanguage, languages_of
-from wug.families.pairs.measures import Measure, measures, word_logprobs
+from wug.families.pairs.measures import Measure, Measures, word_logprobs
 from wug.families.pairs.pair import Pair, Target, same, strata
 from wug.families.pairs.people import with_correlation_checks, with_correlations
 from wug.families.pairs.settings import GIVEN, Settings
@@ -89,16 +89,21 @@ class PairsSuite:
         for first in range(0, len(self.pairs), step):
             numbers = range(first, min(first + step, len(self.pairs)))
             asked = [number for number in numbers if self._asked(self.pairs[number])]
-            answers = Scores.of(model.score([request for number in asked for request in self._ask(number)]))
+            answers = Scores.of(model.score(list(_Questions(self, asked))))
             spans = [span for number in asked for span in self._spans(self.pairs[number])]
-            measured = iter(enumerate(measures(answers, spans, self.settings)))
+            measured = Measures(answers, spans, self.settings)
+            plain = iter(zip(range(0, len(measured), 2), self._plain(measured, seen), strict=True))
+            logprobs = measured.logprobs
             for pair in self.pairs[first : first + step]:
-                if self._asked(pair):
-                    (place, good), (_, bad) = next(measured), next(measured)
-                    scored = answers[place : place + 2] if self.settings.word_probs else ()
-                    outcome = self._judge(pair, good, bad, seen, scored)
-                else:
+                if not self._asked(pair):
                     outcome = _without_place(pair, seen)
+                else:
+                    place, is_plain = next(plain)
+                    if is_plain:
+                        outcome = _compared(pair, logprobs[place], logprobs[place + 1], seen)
+                    else:
+                        scored = answers[place : place + 2] if self.settings.word_probs else ()
+                        outcome = self._judge(pair, measured[place], measured[place + 1], seen, scored)
                 by_language.add(outcome)
                 yield outcome
         yield from by_language.estimates()
@@ -127,15 +132,26 @@ class PairsSuite:
 
     def _spans(self, pair: Pair) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
         """What counts of each text; None where all of it does."""
-        lead = len(pair.lead)
+        lead = len(pair.lead) if pair.context else 0
+        if self.settings.target == "sentence" and not lead:
+            return None, None
         if self.settings.target == "sentence":
             # One character more, so that marks behind the text count as they do without a context.
-            whole = (lead, lead + len(pair.good) + 1), (lead, lead + len(pair.bad) + 1)
-            return whole if lead else (None, None)
+            return (lead, lead + len(pair.good) + 1), (lead, lead + len(pair.bad) + 1)
         match pair.target:
             case Target(start, good_end, bad_end):
                 return (lead + start, lead + good_end), (lead + start, lead + bad_end)
         return None, None
+
+    def _plain(self, measured: Measures, seen: _Seen) -> list[bool]:
+        """Of which pairs nothing counts but which log-probability is higher; what is told of these is counted."""
+        if self.settings.word_probs or self.settings.single_piece_only:
+            return [False] * (len(measured) // 2)
+        plain = measured.plain[::2] & measured.plain[1::2]
+        seen.counts["pairs"] += int(plain.sum())
+        seen.counts["several"] += int((plain & (measured.several[::2] | measured.several[1::2])).sum())
+        found: list[bool] = plain.tolist()
+        return found
 
     def _judge(self, pair: Pair, ours: Measure, theirs: Measure, seen: _Seen, scored: Sequence[Scored]) -> Outcome:
         why = _why_not(ours, theirs, self.settings)
@@ -178,15 +194,28 @@ class _Questions(Sequence[Request]):
     def __getitem__(self, place: int | slice) -> Request | list[Request]:
         if isinstance(place, slice):
             return [self[at] for at in range(*place.indices(len(self)))]
-        number, which = divmod(range(len(self))[place], 2)
+        if place < 0:
+            place = range(len(self))[place]
+        number = self.numbers[place >> 1]
         if self.suite.settings.target == "sentence":
-            pair = self.suite.pairs[self.numbers[number]]
-            return Request(pair.lead + (pair.bad if which else pair.good))
-        return self.suite._ask(self.numbers[number])[which]
+            pair = self.suite.pairs[number]
+            text = pair.bad if place & 1 else pair.good
+            return Request(pair.lead + text if pair.context else text)
+        return self.suite._ask(number)[place & 1]
 
     def __iter__(self) -> Iterator[Request]:
+        if self.suite.settings.target != "sentence":
+            for number in self.numbers:
+                yield from self.suite._ask(number)
+            return
+        pairs = self.suite.pairs
         for number in self.numbers:
-            yield from self.suite._ask(number)
+            pair = pairs[number]
+            if pair.context:
+                yield from self.suite._ask(number)
+            else:
+                yield Request(pair.good)
+                yield Request(pair.bad)
 
 
 @dataclass(slots=True)
@@ -248,6 +277,20 @@ class _Seen:
         if count["several"]:
             done = "left out" if settings.single_piece_only else "their log-probabilities are added up"
             yield f"{_pairs(count['several'])} of {count['pairs']} with a target of several tokens; {done}"
+
+
+def _compared(pair: Pair, good: float, bad: float, seen: _Seen) -> Outcome:
+    """The outcome of a pair of which nothing counts but which sentence has the higher log-probability."""
+    detail: dict[str, Any] = {"good": pair.good, "bad": pair.bad, "logprob_good": good, "logprob_bad": bad}
+    if pair.context:
+        detail["context"] = pair.context
+    if pair.human is not None:
+        detail["human"] = pair.human
+    if pair.good == pair.bad:
+        seen.counts["identical"] += 1
+    elif good == bad:
+        seen.counts["ties"] += 1
+    return Outcome(pair.item, "accuracy", good > bad, pair.groups, detail)
 
 
 def _without_place(pair: Pair, seen: _Seen) -> Outcome:

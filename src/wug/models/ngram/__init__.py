@@ -14,7 +14,7 @@ from wug.models._fingerprint import unchanged
 from wug.models._options import EOS
 from wug.models._ragged import Ints, Ragged
 from wug.models._spec import ModelSpec
-from wug.models._words import Vocabulary, answers, worded
+from wug.models._words import Spaced, SpacedWords, Vocabulary, answers, worded
 from wug.models.ngram.arpa import Arpa, Floats, read_arpa
 from wug.models.ngram.spread import Spread
 from wug.options import Option
@@ -32,7 +32,7 @@ UNKNOWN = ("<unk>", "<UNK>")
 class NgramModel:
     """A back-off n-gram model that scores texts."""
 
-    __slots__ = ("_arpa", "_eos", "_start", "_vocabulary", "chunk", "id", "options", "ordered")
+    __slots__ = ("_arpa", "_eos", "_spaced", "_start", "_vocabulary", "chunk", "id", "options", "ordered")
 
     def __init__(self, name: str, arpa: Arpa, *, eos: bool, lowercase: bool) -> None:
         self._arpa, self._eos = arpa, eos
@@ -40,6 +40,7 @@ class NgramModel:
         # A model without a word for unknown ones gives them no probability: the row behind the last word says so.
         unknown = next((arpa.index[name] for name in UNKNOWN if name in arpa.index), len(arpa.words))
         self._vocabulary = Vocabulary(arpa.words, arpa.index, unknown, arpa.index.get(END), lowercase)
+        self._spaced = SpacedWords(self._vocabulary)
         self.id = name
         self.options: Mapping[str, str] = {
             "bos": "no" if self._start is None else "yes",
@@ -51,15 +52,37 @@ class NgramModel:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One answer for each request, in order, in natural logarithms."""
+        whole = [n for n, asked in enumerate(requests) if asked.span is asked.reading is None and not self._eos]
+        fit, spaced = self._spaced.read([requests[place].text for place in whole])
+        places = [whole[number] for number in fit]
+        known = self._scored([requests[place].text for place in places], spaced)
+        if len(places) == len(requests):
+            return known
+        quick = frozenset(places)
+        others = [place for place in range(len(requests)) if place not in quick]
+        order = np.argsort([*places, *others])
+        return Scores.join([known, self._worded([requests[place] for place in others])]).take(order)
+
+    def _scored(self, texts: Sequence[str], words: Spaced) -> Scores:
+        """The answers to texts of known words."""
+        values, _ = self._values(Ragged(words.ids, words.lengths))
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(words.lengths)])
+        return Scores(texts, offsets, words.starts, words.ends, values * math.log(10))
+
+    def _worded(self, requests: Sequence[Request]) -> Scores:
+        """The answers to any requests."""
         words = [worded(request, self._vocabulary, end=self._eos) for request in requests]
-        texts = Ragged.of([text.ids[: text.asked] for text in words])
-        sequences = texts if self._start is None else texts.led_by(self._start)
-        values, histories = backed_off(self._arpa, sequences)
-        if self._start is not None:
-            values = np.delete(values, sequences.starts)
-            histories = np.delete(histories, sequences.starts, axis=0)
+        values, histories = self._values(Ragged.of([text.ids[: text.asked] for text in words]))
         found = answers(requests, words, values * math.log(10), self._vocabulary)
         return replace(found, beside=self._distributions(requests, found.offsets, values, histories))
+
+    def _values(self, texts: Ragged) -> tuple[Floats, Ints]:
+        """The log-probability to base 10 of each word, and the histories that it was found after."""
+        sequences = texts if self._start is None else texts.led_by(self._start)
+        values, histories = backed_off(self._arpa, sequences)
+        if self._start is None:
+            return values, histories
+        return np.delete(values, sequences.starts), np.delete(histories, sequences.starts, axis=0)
 
     def _distributions(
         self, requests: Sequence[Request], offsets: Ints, values: Floats, histories: Ints

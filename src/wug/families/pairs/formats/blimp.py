@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wug.families.pairs.formats.labels import Labels
+from wug.families.pairs.formats.labels import Grouping, Labels
 from wug.families.pairs.formats.tables import Record, context_of, groups_of, keys_of, plain, read_table, text_of
-from wug.families.pairs.pair import GroupPool, Pair, Parsed, Target
+from wug.families.pairs.pair import Pair, Parsed, Target
 from wug.types import Problem
 
 GOOD, BAD = "sentence_good", "sentence_bad"
@@ -43,7 +43,7 @@ def parse(path: Path, labels: Labels) -> Parsed:
     table = read_table(path)
     problems = list(table.problems)
     pairs: list[Pair] = []
-    pool, blind = GroupPool(), 0
+    grouping, blind = Grouping(table.header, labels, _groups, *PARADIGMS), 0
     for number, record in enumerate(table.records, 1):
         if record.fields.get(GOOD) == record.fields.get(BAD) == "":  # as in a file of BL2MP
             problems.append(Problem("warning", record.place, "both sentences are empty: left out"))
@@ -53,7 +53,7 @@ def parse(path: Path, labels: Labels) -> Parsed:
             continue
         blind += record.fields.get("one_prefix_method") is False
         target = _target(record, good, bad, problems)
-        groups = pool.of(_groups(record) | labels.groups_of(record))
+        groups = grouping.of(record)
         human, context = labels.human_of(record, problems), context_of(record)
         item = plain(record.fields.get(labels.item)) if labels.item else _item(record.fields, number)
         pairs.append(Pair(item, good.strip(), bad.strip(), groups, target, human=human, context=context))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wug.families.pairs.formats.labels import Labels
+from wug.families.pairs.formats.labels import Grouping, Labels
 from wug.families.pairs.formats.tables import (
     GROUPS,
     Record,
@@ -19,7 +18,7 @@ from wug.families.pairs.formats.tables import (
     read_table,
     text_of,
 )
-from wug.families.pairs.pair import GroupPool, Pair, Parsed, parts, with_forms, without_eos
+from wug.families.pairs.pair import Pair, Parsed, parts, with_forms, without_eos
 from wug.types import Problem
 
 
@@ -74,12 +73,12 @@ def parse_words(path: Path, columns: WordColumns = WORDS, labels: Labels = UNNAM
     problems = [*table.problems, *_header_problems(table, columns, labels)]
     if any(problem.place == "header" and problem.level == "error" for problem in problems):
         return Parsed("word", [], problems)
-    pairs, thirds, pool = [], [], GroupPool()
+    pairs, thirds, grouping = [], [], Grouping(table.header, labels, lambda record: groups_of(record.fields))
     for number, record in enumerate(table.records, 1):
         pair, third = _word_pair(record, columns, _item(record, labels, number), problems)
         if pair is not None:
             human, context = labels.human_of(record, problems), context_of(record)
-            pairs.append(replace(pair, groups=pool.of(_groups(record, labels)), human=human, context=context))
+            pairs.append(replace(pair, groups=grouping.of(record), human=human, context=context))
         thirds += third
     if thirds:
         many = f"{len(thirds)} rows have" if len(thirds) > 1 else "1 row has"
@@ -94,11 +93,11 @@ def parse_sentences(path: Path, columns: SentenceColumns = SENTENCES, labels: La
     problems = [*table.problems, *_header_problems(table, columns, labels)]
     if any(problem.place == "header" and problem.level == "error" for problem in problems):
         return Parsed("sentence", [], problems)
-    pairs, pool = [], GroupPool()
+    pairs, grouping = [], Grouping(table.header, labels, lambda record: groups_of(record.fields))
     for number, record in enumerate(table.records, 1):
         good, bad = text_of(record, columns.good, problems), text_of(record, columns.bad, problems)
         if good is not None and bad is not None:
-            groups, human = pool.of(_groups(record, labels)), labels.human_of(record, problems)
+            groups, human = grouping.of(record), labels.human_of(record, problems)
             item, context = _item(record, labels, number), context_of(record)
             pairs.append(Pair(item, without_eos(good), without_eos(bad), groups, human=human, context=context))
     return Parsed("sentence", pairs, problems)
@@ -146,10 +145,6 @@ def _header_problems(table: Table, columns: SentenceColumns | WordColumns, label
         message = f"nothing is done with {which}; results are broken down by it with -S groups={idle[0]}"
         problems.append(Problem("warning", "header", message))
     return problems
-
-
-def _groups(record: Record, labels: Labels) -> Mapping[str, str]:
-    return groups_of(record.fields) | labels.groups_of(record)
 
 
 def _item(record: Record, labels: Labels, number: int) -> str:

@@ -49,7 +49,8 @@ def placed(pairs: Iterable[Pair], where: Path) -> Iterator[Pair]:
     file, folder = f"{stem(where)}/", "".join(f"{part}/" for part in where.parts[:-1])
     phenomenon = {"phenomenon": where.parts[0]} if len(where.parts) > 1 else {}
     for pair in with_groups(pairs, {"paradigm": stem(where), **phenomenon}):
-        yield replace(pair, item=folder + (pair.item if pair.item.startswith(file) else file + pair.item))
+        item = folder + (pair.item if pair.item.startswith(file) else file + pair.item)
+        yield pair if item == pair.item else replace(pair, item=item)
 
 
 def with_groups(pairs: Iterable[Pair], groups: Mapping[str, str]) -> Iterator[Pair]:
@@ -61,7 +62,8 @@ def with_groups(pairs: Iterable[Pair], groups: Mapping[str, str]) -> Iterator[Pa
                 name: value for name, value in groups.items() if not _NAMES.get(name, {name}) & pair.groups.keys()
             }
             known[id(pair.groups)] = {**lacking, **pair.groups} if lacking else pair.groups
-        yield replace(pair, groups=known[id(pair.groups)])
+        found = known[id(pair.groups)]
+        yield pair if found is pair.groups else replace(pair, groups=found)
 
 
 _NAMES = {"paradigm": {"paradigm", "pattern"}, "phenomenon": {"phenomenon", "term", "pattern"}}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wug.families.pairs.formats.tables import Record, number_of, plain
+from wug.families.pairs.formats.tables import GROUPS, Record, number_of, plain
+from wug.families.pairs.pair import GroupPool
 from wug.types import Problem
 
 
@@ -40,3 +42,28 @@ class Labels:
     def named_columns(self) -> tuple[str, ...]:
         """The columns that the user names, all of which must be there."""
         return tuple(name for name in (self.pattern, self.item, self.human, *self.groups) if name is not None)
+
+
+class Grouping:
+    """What rows are grouped by, looked up by what stands in the columns that say it: many rows have the same."""
+
+    def __init__(
+        self, header: Sequence[str], labels: Labels, groups_of: Callable[[Record], dict[str, str]], *more: str
+    ) -> None:
+        """`groups_of` tells the groups from the columns that `GROUPS` knows, and from `more`."""
+        told = {*GROUPS, *labels.named_columns(), *more}
+        self._labels, self._groups_of = labels, groups_of
+        self._columns = [name for name in header if name in told]
+        self._pool = GroupPool()
+        self._known: dict[tuple[str, ...], Mapping[str, str]] = {}
+
+    def of(self, record: Record) -> Mapping[str, str]:
+        """The groups of a row, those that the user named columns for among them."""
+        key = tuple(map(record.fields.get, self._columns))
+        # JSON has numbers and lists, too, and columns that a row lacks; some of these are equal, and not the same.
+        if not all(type(value) is str for value in key):
+            return self._made(record)
+        return self._known.get(key) or self._known.setdefault(key, self._made(record))
+
+    def _made(self, record: Record) -> Mapping[str, str]:
+        return self._pool.of(self._groups_of(record) | self._labels.groups_of(record))
