@@ -6,8 +6,8 @@
 # make release  build both wheels, check them, try them in a bare environment; see RELEASING.md
 # make lock     write lock.txt, the versions that development is done with
 # make fuzz     hostile and damaged input, kills, a hostile server: a few minutes; SEED=n for other inputs (docs/fuzzing.md)
-# make bench    speed and memory beside lm-eval, minicons, CTranslate2 and generate (installs them in .venv-bench); pages;
-#               coverage of intervals; with DEVICE=cuda the table of the GPU
+# make bench    speed and memory beside lm-eval, minicons, CTranslate2 and generate (installs them in .venv-bench), all in one
+#               recorded run (docs/benchmarks.md); QUICK=1 for ten minutes of it, DEVICE=cuda for the GPU, ONLY=name for some
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
 BIN := .venv/bin
@@ -55,19 +55,7 @@ fuzz: install
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED)
 
 bench: .venv-bench/installed
-ifeq ($(DEVICE),cuda)
-	.venv-bench/bin/python benchmarks/scoring.py --device cuda --dtypes bfloat16 --sample 0 --batch 512 --sets blimp
-	.venv-bench/bin/python benchmarks/scoring.py --device cuda --dtypes bfloat16 --sizes 1.3B --sample 30000 --batch 256 --sets blimp --peers wug lm-eval
-	.venv-bench/bin/python benchmarks/decoding.py --device cuda --localism 9567
-else
-	.venv-bench/bin/python benchmarks/scoring.py
-	.venv-bench/bin/python benchmarks/masked.py
-	.venv-bench/bin/python benchmarks/cogs.py
-	.venv-bench/bin/python benchmarks/decoding.py
-	.venv-bench/bin/python benchmarks/cached.py
-	.venv-bench/bin/python benchmarks/compare_coverage.py
-	.venv-bench/bin/python benchmarks/view.py
-endif
+	.venv-bench/bin/python benchmarks/recorded.py $(if $(DEVICE),--device $(DEVICE)) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 .venv-bench/installed: pyproject.toml constraints.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench

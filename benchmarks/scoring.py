@@ -2,9 +2,11 @@
 
     python benchmarks/scoring.py                                two CPU cores, 124M parameters
     python benchmarks/scoring.py --device cuda --sizes 124M 1.3B --sample 0
+    python benchmarks/scoring.py --part 10 --sample 268         a tenth of SyntaxGym, a little of BLiMP
 
-Prints sentences per second, how many times faster wug is, the processor time of the whole process with the share
-that the system took, peak memory, and the largest difference of a sentence's score. Sentences are the published
+Prints sentences per second, how many times faster wug is by the clock and by processor time while it scores, the
+processor time of the whole process with the share that the system took, peak memory, and the largest difference of a
+sentence's score. Sentences are the published
 SyntaxGym suites and BLiMP (WUG_REFERENCE_DATA or ../shared/data),
 or, where those are absent, the built-in suites. `--sample 0` takes all of BLiMP.
 """
@@ -34,14 +36,14 @@ SHAPES = {
 VOCABULARY = 50257
 
 
-def syntaxgym_sentences(data: Path) -> list[str]:
-    """Every sentence of every suite, or of the built-in ones."""
+def syntaxgym_sentences(data: Path, part: int = 1) -> list[str]:
+    """Every sentence of every suite, or of the built-in ones; of every so many-th item."""
     folder = data / "syntaxgym" / "suites"
     if not folder.is_dir():
         folder = ROOT / "src" / "wug" / "assets" / "suites" / "syntaxgym"
     found = []
     for path in sorted(folder.glob("*.json")):
-        for item in json.loads(path.read_text(encoding="utf-8"))["items"]:
+        for item in json.loads(path.read_text(encoding="utf-8"))["items"][::part]:
             for condition in item["conditions"]:
                 found.append(" ".join(r["content"].strip() for r in condition["regions"] if r["content"].strip()))
     return found
@@ -124,6 +126,7 @@ def compare(name: str, texts: list[str], model: Path, dtype: str, options: argpa
             f"{len(texts):,}",
             f"{len(texts) / this['seconds']:,.0f}",
             f"{this['seconds'] / first['seconds']:.2f} ×",
+            f"{this['cpu'] / first['cpu']:.2f} ×",
             f"{len(texts) / this['again']:,.0f}",
             f"{processor:.0f} ({this['system'] / processor:.0%})",
             f"{this['memory'] / 2**30:.2f}",
@@ -139,11 +142,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sizes", nargs="+", default=["124M"], choices=list(SHAPES))
     parser.add_argument("--peers", nargs="+", default=["wug", "lm-eval", "minicons"])
     parser.add_argument("--sample", type=int, default=2010, help="sentences of BLiMP; 0 for all")
+    parser.add_argument("--part", type=int, default=1, help="of SyntaxGym every so many-th item of a suite")
     parser.add_argument("--batch", type=int, default=32, help="batch size of the peers")
     parser.add_argument("--sets", nargs="+", default=["syntaxgym", "blimp"])
     options = parser.parse_args(arguments)
     data = DATA
-    sets = {"syntaxgym": syntaxgym_sentences(data), "blimp": blimp_sentences(data, options.sample)}
+    sets = {"syntaxgym": syntaxgym_sentences(data, options.part), "blimp": blimp_sentences(data, options.sample)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for size in options.sizes:
@@ -152,8 +156,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for dtype in options.dtypes:
                 print(f"\n{size} parameters, {options.device}, {dtype}, peers' batch {options.batch}\n")
                 head(
-                    "sentences", "program", "count", "per second", "time ÷ wug's", "per second, second pass",
-                    "CPU s (system)", "peak GiB", "largest difference (nats)",
+                    "sentences", "program", "count", "per second", "time ÷ wug's", "CPU ÷ wug's",
+                    "per second, second pass", "CPU s (system)", "peak GiB", "largest difference (nats)",
                 )  # fmt: skip
                 for title in options.sets:
                     if sets[title]:

@@ -1,0 +1,196 @@
+"""All benchmarks in one go, recorded in one file; the tables of docs/benchmarks.md come from it.
+
+    python benchmarks/recorded.py                 on the CPU: an hour or two
+    python benchmarks/recorded.py --quick         the same with little of everything: ten minutes on a quiet machine
+    python benchmarks/recorded.py --device cuda   what is measured on a GPU
+    python benchmarks/recorded.py --only million  some of them; the others stay as they were recorded
+    python benchmarks/recorded.py --docs          write the tables of the docs anew, and measure nothing
+
+Every benchmark is a command of its own. Its tables are kept as it printed them, in benchmarks/results/cpu.json,
+quick.json or cuda.json, with the command, the machine, its load before and after, and the versions of all programs.
+One that fails is kept with what it said last, and the others are run all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from timing import ROOT, took
+
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- recorded -->", "<!-- end -->"
+PACKAGES = ("wug", "torch", "transformers", "tokenizers", "ctranslate2", "numpy", "lm_eval", "minicons", "lark", "nltk")
+TITLES = {
+    "scoring": "Sentences scored by a GPT-2 of 124M",
+    "scoring, 1.3B": "Sentences scored by a GPT-2 of 1.3B",
+    "masked": "Sentences scored by a masked model",
+    "cogs": "COGS judged",
+    "decoding": "PCFG SET answered, and localism",
+    "cached": "BLiMP answered by the cache, whole command",
+    "million": "A million pairs, whole commands",
+    "choices": "Options in a context",
+    "coverage": "How often intervals hold what they should",
+    "view": "Pages of the site",
+}
+FULL = {
+    "scoring": ["scoring.py"],
+    "masked": ["masked.py"],
+    "cogs": ["cogs.py"],
+    "decoding": ["decoding.py", "--localism", "9567"],
+    "cached": ["cached.py"],
+    "million": ["million.py"],
+    "choices": ["choices.py"],
+    "coverage": ["compare_coverage.py"],
+    "view": ["view.py"],
+}
+QUICK = {
+    "scoring": ["scoring.py", "--sample", "268", "--part", "10", "--peers", "wug", "lm-eval"],
+    "cogs": ["cogs.py"],
+    "decoding": ["decoding.py", "--count", "300", "--localism", "100"],
+    "million": ["million.py", "--pairs", "100000"],
+}
+CUDA = {
+    "scoring": ["scoring.py", *shlex.split("--device cuda --dtypes bfloat16 --sample 0 --batch 512 --sets blimp")],
+    "scoring, 1.3B": [
+        "scoring.py",
+        *shlex.split("--device cuda --dtypes bfloat16 --sizes 1.3B --sample 30000 --batch 256 --sets blimp"),
+        *shlex.split("--peers wug lm-eval"),
+    ],
+    "decoding": ["decoding.py", "--device", "cuda", "--localism", "9567"],
+}
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on beside the programs."""
+    model = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
+    memory = next((line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0")
+    return {
+        "processor": model or platform.processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gib": round(int(memory) / 2**20, 1),
+        "gpu": _gpu(),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions of the programs that are there, and the commit."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return {**found, "commit": commit.stdout.strip()} if commit.returncode == 0 else found
+
+
+def measure(command: Sequence[str]) -> dict[str, Any]:
+    """What a benchmark printed and took, or how it failed."""
+    before, begun = os.getloadavg()[0], datetime.now(UTC).isoformat(timespec="seconds")
+    record: dict[str, Any] = {"command": f"python benchmarks/{shlex.join(command)}", "begun": begun}
+    start = time.perf_counter()
+    try:
+        used = took([sys.executable, str(ROOT / "benchmarks" / command[0]), *command[1:]])
+        record |= {"cpu_s": round(used.cpu, 1), "printed": used.printed}
+    except SystemExit as failure:  # as `took` says it
+        record["failed"] = str(failure).strip()[-2000:]
+    load = [round(before, 1), round(os.getloadavg()[0], 1)]
+    return {**record, "wall_s": round(time.perf_counter() - start, 1), "load": load}
+
+
+def tables(printed: str) -> str:
+    """The tables of what a benchmark printed, and the lines between them that say what they are about."""
+    return "\n".join(line.rstrip() for line in printed.strip().splitlines())
+
+
+def page(record: Mapping[str, Any]) -> str:
+    """A recorded run as Markdown."""
+    about = record["machine"]
+    where = [f"{about['processor']}, {about['cores']} cores, {about['memory_gib']} GiB", about["gpu"], about["system"]]
+    parts = [
+        f"Recorded with `{record['command']}` on {', '.join(part for part in where if part)}; "
+        f"Python {about['python']}, {', '.join(map(' '.join, record['versions'].items()))}."
+    ]
+    for name, found in record["benchmarks"].items():
+        low, high = found["load"]
+        parts += [
+            f"### {TITLES.get(name, name)}",
+            f"`{found['command']}`, {found['begun'][:10]}, load {low:g} before and {high:g} after:",
+            tables(found["printed"]) if "printed" in found else f"Failed: {found['failed'].splitlines()[-1]}",
+        ]
+    return "\n\n".join(parts)
+
+
+def write_docs() -> None:
+    """Put the recorded runs into the page, between its marks; where there is none, a line that says so."""
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END, text.index(BEGIN))
+    found = [RESULTS / f"{name}.json" for name in ("cpu", "cuda")]
+    parts = [page(json.loads(path.read_text(encoding="utf-8"))) for path in found if path.exists()]
+    body = "\n\n".join(parts) or "None yet: `make bench` writes it."
+    PAGE.write_text(f"{text[:begin]}\n{body}\n{text[end:]}", encoding="utf-8")
+
+
+def main() -> None:
+    """Measure, keep, and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--only", nargs="+", help="names of benchmarks")
+    parser.add_argument("--docs", action="store_true")
+    given = parser.parse_args()
+    if not given.docs:
+        kind, plan = ("cuda", CUDA) if given.device == "cuda" else ("quick", QUICK) if given.quick else ("cpu", FULL)
+        record(RESULTS / f"{kind}.json", plan, given.only)
+    write_docs()
+
+
+def record(path: Path, plan: Mapping[str, list[str]], only: Sequence[str] | None) -> None:
+    """Run what is planned, and keep each as soon as it is known."""
+    if unknown := set(only or ()) - set(plan):
+        sys.exit(f"no benchmark is called {', '.join(sorted(unknown))}: {', '.join(plan)}")
+    path.parent.mkdir(exist_ok=True)
+    kept = json.loads(path.read_text(encoding="utf-8"))["benchmarks"] if only and path.exists() else {}
+    command = shlex.join(["python", "benchmarks/recorded.py", *sys.argv[1:]])
+    whole: dict[str, Any] = {"command": command, "machine": machine(), "versions": versions(), "benchmarks": kept}
+    for name in only or plan:
+        print(f"{name}: {shlex.join(plan[name])}", file=sys.stderr, flush=True)
+        kept[name] = found = measure(plan[name])
+        print(found.get("printed") or f"failed: {found['failed']}", flush=True)
+        path.write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def _gpu() -> str:
+    try:
+        found = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return found.stdout.strip().replace("\n", ", ")
+
+
+if __name__ == "__main__":
+    main()
