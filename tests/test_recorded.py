@@ -1,0 +1,72 @@
+"""The recorder of benchmarks: what it keeps, and what becomes of it in the docs."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """The module, with a folder and a page of its own."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    spec = importlib.util.spec_from_file_location("recorded", BENCHMARKS / "recorded.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(module, "PAGE", tmp_path / "page.md")
+    (tmp_path / "page.md").write_text("before\n<!-- recorded -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["recorded.py", "--quick"])
+    return module
+
+
+def test_what_a_benchmark_prints_is_kept_and_stands_in_the_page(recorded: ModuleType, tmp_path: Path) -> None:
+    path = recorded.RESULTS / "cpu.json"
+    recorded.record(path, {"help": ["cogs.py", "--help"], "broken": ["cogs.py", "--nonsense"]}, None)
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert kept["command"] == "python benchmarks/recorded.py --quick"
+    assert kept["benchmarks"]["help"]["command"] == "python benchmarks/cogs.py --help"
+    assert kept["benchmarks"]["help"]["printed"].startswith("usage: cogs.py")
+    assert "--nonsense" in kept["benchmarks"]["broken"]["failed"]
+    assert {"numpy", "commit"} <= kept["versions"].keys()
+    recorded.write_docs()
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert page.startswith("before\n<!-- recorded -->\nRecorded with `python benchmarks/recorded.py --quick` on ")
+    assert page.endswith("\n<!-- end -->\nafter\n")
+    assert "usage: cogs.py" in page
+    assert "old" not in page
+
+
+def test_one_benchmark_is_recorded_anew_and_the_others_stay(recorded: ModuleType) -> None:
+    path = recorded.RESULTS / "cpu.json"
+    plan = {"first": ["cogs.py", "--help"], "second": ["masked.py", "--help"]}
+    recorded.record(path, plan, None)
+    before = json.loads(path.read_text(encoding="utf-8"))["benchmarks"]
+    recorded.record(path, {**plan, "second": ["cogs.py", "--help"]}, ["second"])
+    after = json.loads(path.read_text(encoding="utf-8"))["benchmarks"]
+    assert after["first"] == before["first"]
+    assert after["second"]["command"] == "python benchmarks/cogs.py --help"
+    with pytest.raises(SystemExit, match="no benchmark is called third: first, second"):
+        recorded.record(path, plan, ["third"])
+
+
+def test_every_planned_command_is_a_benchmark_with_a_title(recorded: ModuleType) -> None:
+    for plan in (recorded.FULL, recorded.QUICK, recorded.CUDA):
+        for name, command in plan.items():
+            assert name in recorded.TITLES
+            assert (BENCHMARKS / command[0]).is_file()
+
+
+def test_the_page_of_the_docs_has_room_for_it(recorded: ModuleType) -> None:
+    text = (BENCHMARKS.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert text.count(recorded.BEGIN) == 1
+    assert recorded.END in text.partition(recorded.BEGIN)[2]
