@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from wug.families.pairs.formats.tables import GROUPS, Record, number_of, plain
 from wug.families.pairs.pair import GroupPool
@@ -55,7 +56,7 @@ class Grouping:
         self._labels, self._groups_of = labels, groups_of
         self._columns = [name for name in header if name in told]
         self._pool = GroupPool()
-        self._known: dict[tuple[str, ...], Mapping[str, str]] = {}
+        self._known: dict[tuple[Any, ...], Mapping[str, str]] = {}
 
     def of(self, record: Record) -> Mapping[str, str]:
         """The groups of a row, those that the user named columns for among them."""

@@ -302,13 +302,13 @@ def _json_values(text: str) -> Iterator[tuple[int, Any, str | None]]:
 def _json_value(line: str) -> Any:
     """The value that a line of JSON writes, found by the quick way, which takes no white space around it."""
     try:
-        value, end = _SCAN(line, 0)
-    except StopIteration:
+        value, end = _scan(line)
+    except ValueError:
         return json.loads(line)
     return value if end == len(line) else json.loads(line)
 
 
-_SCAN = json.JSONDecoder().scan_once
+_scan = json.JSONDecoder().raw_decode
 
 
 def _unwritable(fields: Mapping[str, Any]) -> str | None:
