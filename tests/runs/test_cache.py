@@ -15,7 +15,7 @@ from wug.runs.cache import Cache
 from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
 from wug.runs.remembered import RememberedGenerator, RememberedScorer
 from wug.scores import Scores
-from wug.types import Answer, Request, Scored
+from wug.types import Answer, Reading, Request, Scored
 
 
 class CountingScorer:
@@ -190,3 +190,24 @@ def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "answers.db").write_bytes(b"no database at all, but long enough to be looked at" * 40)
     with pytest.raises(StoreError, match="may be deleted"):
         Cache(tmp_path / "answers.db")
+
+
+def test_a_bare_text_has_the_key_that_any_question_is_given() -> None:
+    class Silent:
+        id, options, chunk = "silent", {}, 4
+
+        def score(self, requests: Sequence[Request]) -> list[Scored]:
+            return []
+
+    asked = [
+        Request("a b"),
+        Request("a b", (0, 1)),
+        Request("a b", source="c"),
+        Request("a b", reading=Reading()),
+        Request("\ud800 é"),
+    ]
+    model = RememberedScorer(Silent(), None, lambda done, total: None)
+    quick, plain = model._read(asked), remembered.Remembered._read(model, asked)
+    assert quick.keys.tolist() == plain.keys.tolist()
+    assert quick.ranks == plain.ranks
+    assert len(set(quick.keys.tolist())) == len(asked)
