@@ -1,6 +1,7 @@
 # make demo     set up, run the main job on built-in material, print a table, write demo/report.html
 # make test     set up, check the code, run all tests
 # make install  the environment in .venv, with all that the demo and the tests need
+# make docs     the documentation, into site/; opens from there without a server and without a network
 # make check    ruff, mypy, the layers
 # make coverage run the tests with coverage; fails below 95 % over all, or below 90 % in a package
 # make release  build both wheels, check them, try them in a bare environment; see RELEASING.md
@@ -14,7 +15,7 @@ BIN := .venv/bin
 PIP := -c constraints.txt
 SEED ?= $(shell date +%Y%m%d)
 
-.PHONY: demo test install check coverage release lock fuzz bench clean
+.PHONY: demo test install docs check coverage release lock fuzz bench clean
 
 demo: install
 	$(BIN)/wug demo --output demo
@@ -30,6 +31,10 @@ install: .venv/installed
 	$(BIN)/python -m pip install --quiet $(PIP) --upgrade pip
 	$(BIN)/python -m pip install --quiet $(PIP) --editable '.[dev]'
 	@touch $@
+
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "The documentation: site/index.html"
 
 check: install
 	$(BIN)/ruff check src tests benchmarks packages hatch_build.py

@@ -1,0 +1,207 @@
+"""A page of the documentation, run: its files written, its commands and its Python executed in a folder of its own."""
+
+from __future__ import annotations
+
+import ast
+import glob
+import io
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from doc_blocks import ROOT, Block, Command, blocks, commands
+from patience import PATIENCE
+from wug.cli.main import main
+
+WIDTH = "110"
+"""Columns of the terminal in which commands are run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command or a block of Python printed, and where the page shows what it should print."""
+
+    block: Block
+    what: str
+    said: str
+    code: int
+    expected_code: int
+    shown: list[str]
+    """The lines that the page shows; none: nothing is compared."""
+    first: int
+    """The line of the page on which these begin, from 1."""
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong: another exit code, or another output than the page shows."""
+        if self.code != self.expected_code:
+            return f"{self.block.place}: {self.what}\nended with {self.code}, not {self.expected_code}:\n{self.said}"
+        if self.shown and not alike(self.said, "\n".join(self.shown)):
+            shown = "\n".join(self.shown)
+            return f"{self.block.place}: {self.what}\nprints\n{self.said}\nand the page shows\n{shown}"
+        return None
+
+
+@dataclass
+class Session:
+    """A folder in which a page is run, and the names that its Python made."""
+
+    folder: Path
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
+
+    def environment(self) -> dict[str, str]:
+        """The variables of a fresh user at a terminal of WIDTH columns, with `wug` and `python` on the path."""
+        home, programs = self.folder.parent / "home", self.folder.parent / "programs"
+        home.mkdir(exist_ok=True)
+        if not programs.exists():
+            programs.mkdir()
+            for name, arguments in (("wug", "-m wug "), ("python", "")):
+                (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}"$@"\n')
+                (programs / name).chmod(0o755)
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("WUG_", "XDG_"))}
+        paths = {"PATH": f"{programs}{os.pathsep}{kept['PATH']}", "PYTHONPATH": str(ROOT / "src")}
+        own = {"HOME": str(home), "WUG_DB": str(home / "wug.db"), "WUG_CACHE": str(home / "answers.db")}
+        own |= {"WUG_DATA": str(home / "data"), "COLUMNS": WIDTH, "HF_HUB_OFFLINE": "1", "NO_COLOR": "1"}
+        return {**kept, **paths, **own}
+
+    def python(self, block: Block) -> tuple[str, int]:
+        """What a block of Python prints, and 1 where it fails."""
+        said = io.StringIO()
+        with redirect_stdout(said), redirect_stderr(said):
+            try:
+                tree = ast.parse(block.body)
+                exec(compile(tree, block.place, "exec"), self.names)
+            except Exception:
+                said.write(traceback.format_exc())
+                return said.getvalue(), 1
+        return said.getvalue(), 0
+
+    def command(self, text: str) -> tuple[str, int]:
+        """What a line of shell prints on both streams, and how it ends.
+
+        A stage of a pipe that is wug itself runs in this process, so that torch is imported once and not every time.
+        """
+        said, given, code = "", "", 0
+        for stage in re.split(r" \| (?=(?:[^']*'[^']*')*[^']*$)", text):
+            said, code = self._stage(stage.strip(), given)
+            given = said
+        return said, code
+
+    def _stage(self, text: str, given: str) -> tuple[str, int]:
+        plain, target = text, None
+        if found := re.fullmatch(r"(.*?) > ([\w./-]+)", text):
+            plain, target = found[1], found[2]
+        if not plain.startswith("wug ") or re.search(r"[;&<]|\$\(", re.sub(r"'[^']*'|\"[^\"]*\"", "", plain)):
+            done = subprocess.run(
+                ["bash", "-c", text], input=given, capture_output=True, text=True, env=os.environ, timeout=PATIENCE
+            )
+            return done.stdout + done.stderr, done.returncode
+        out, both, code = _wug(list(_words(plain)), given)
+        if target is not None:
+            Path(target).write_text(out, encoding="utf-8")
+            return "", code
+        return both, code
+
+
+def run(page: Path, folder: Path) -> Iterator[Ran]:
+    """What each command and each Python block of a page does, in order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    session = Session(folder)
+    found = blocks(page)
+    with patch.dict(os.environ, session.environment(), clear=True), chdir(folder):
+        for block, after in zip(found, [*found[1:], None], strict=True):
+            if block.title:
+                Path(block.title).parent.mkdir(parents=True, exist_ok=True)
+                Path(block.title).write_text(block.body + "\n", encoding="utf-8")
+            elif block.reason:
+                continue
+            elif block.language == "python":
+                said, code = session.python(block)
+                follows = after is not None and after.follows and after.language == "text"
+                shown = after.body.split("\n") if after and follows else []
+                yield Ran(block, block.body, said, code, 0, shown, after.line if after else 0)
+            elif block.language == "console":
+                yield from _console(session, block)
+            elif block.language == "setup":
+                for line in block.body.split("\n"):
+                    said, code = session.command(line)
+                    yield Ran(block, line, said, code, 0, [], block.line)
+
+
+def _console(session: Session, block: Block) -> Iterator[Ran]:
+    given = commands(block)
+    for command in given:
+        said, code = session.command(command.text)
+        last = command is given[-1]
+        shown = command.shown if any(line.strip() for line in command.shown) else []
+        yield Ran(block, command.text, said, code, block.exit if last else 0, shown, _first(block, command))
+
+
+def _first(block: Block, command: Command) -> int:
+    lines = block.body.split("\n")
+    number = command.line
+    while lines[number].endswith("\\"):
+        number += 1
+    return block.line + number + 1
+
+
+def alike(said: str, shown: str) -> bool:
+    """Whether an output is what a page shows: `...` stands for anything; alignment and fingerprints do not count."""
+    parts = [re.escape(part) for part in _plain(shown).split("...")]
+    return re.fullmatch(r"\s*" + ".*?".join(parts) + r"\s*", _plain(said), re.DOTALL) is not None
+
+
+def _plain(text: str) -> str:
+    """A text without what differs from machine to machine: fingerprints, versions, seconds, and the width of columns."""
+    text = re.sub(r"@[0-9a-f]{6,}", "@0", text)
+    text = re.sub(r"wug:\d+\.\d+\.\d+\w*", "wug:0", text)
+    text = re.sub(r"\b\d+(\.\d+)? (ms|s|seconds)\b", "0 s", text)
+    text = re.sub(r"[─━═-]{3,}", "---", text)
+    return "\n".join(" ".join(line.split()) for line in text.split("\n")).strip()
+
+
+def _words(command: str) -> Iterator[str]:
+    for word in shlex.split(command, comments=True)[1:]:
+        if "*" in word and f"'{word}'" not in command and f'"{word}"' not in command and glob.glob(word):
+            yield from sorted(glob.glob(word))
+        else:
+            yield word
+
+
+class _Heard(io.StringIO):
+    """A stream that is also heard by another, as stdout and stderr are by one terminal."""
+
+    def __init__(self, other: io.StringIO) -> None:
+        super().__init__()
+        self.other = other
+
+    def write(self, text: str) -> int:
+        self.other.write(text)
+        return super().write(text)
+
+
+def _wug(arguments: list[str], given: str) -> tuple[str, str, int]:
+    both = io.StringIO()
+    out, err = _Heard(both), _Heard(both)
+    stdin = io.TextIOWrapper(io.BytesIO(given.encode()), encoding="utf-8")
+    before = signal.getsignal(signal.SIGTERM)
+    code = 0
+    with patch.object(sys, "argv", ["wug", *arguments]), patch.object(sys, "stdin", stdin):
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as end:
+                code = int(end.code or 0)
+            finally:
+                signal.signal(signal.SIGTERM, before)
+    return out.getvalue(), both.getvalue(), code
