@@ -34,6 +34,9 @@ class Ran:
     block: Block
     what: str
     said: str
+    """On both streams."""
+    results: str
+    """On stdout alone."""
     code: int
     expected_code: int
     shown: list[str]
@@ -46,8 +49,8 @@ class Ran:
         """What is wrong: another exit code, or another output than the page shows."""
         if self.code != self.expected_code:
             return f"{self.block.place}: {self.what}\nended with {self.code}, not {self.expected_code}:\n{self.said}"
-        if self.shown and not alike(self.said, "\n".join(self.shown)):
-            shown = "\n".join(self.shown)
+        shown = "\n".join(self.shown)
+        if self.shown and not alike(self.results, shown) and not alike(self.said, shown):
             return f"{self.block.place}: {self.what}\nprints\n{self.said}\nand the page shows\n{shown}"
         return None
 
@@ -86,18 +89,17 @@ class Session:
                 return said.getvalue(), 1
         return said.getvalue(), 0
 
-    def command(self, text: str) -> tuple[str, int]:
-        """What a line of shell prints on both streams, and how it ends.
+    def command(self, text: str) -> tuple[str, str, int]:
+        """What a line of shell prints on both streams and on stdout alone, and how it ends.
 
         A stage of a pipe that is wug itself runs in this process, so that torch is imported once and not every time.
         """
-        said, given, code = "", "", 0
+        said, out, code = "", "", 0
         for stage in re.split(r" \| (?=(?:[^']*'[^']*')*[^']*$)", text):
-            said, code = self._stage(stage.strip(), given)
-            given = said
-        return said, code
+            said, out, code = self._stage(stage.strip(), out)
+        return said, out, code
 
-    def _stage(self, text: str, given: str) -> tuple[str, int]:
+    def _stage(self, text: str, given: str) -> tuple[str, str, int]:
         plain, target = text, None
         if found := re.fullmatch(r"(.*?) > ([\w./-]+)", text):
             plain, target = found[1], found[2]
@@ -105,12 +107,12 @@ class Session:
             done = subprocess.run(
                 ["bash", "-c", text], input=given, capture_output=True, text=True, env=os.environ, timeout=PATIENCE
             )
-            return done.stdout + done.stderr, done.returncode
+            return done.stdout + done.stderr, done.stdout, done.returncode
         out, both, code = _wug(list(_words(plain)), given)
         if target is not None:
             Path(target).write_text(out, encoding="utf-8")
-            return "", code
-        return both, code
+            return "", "", code
+        return both, out, code
 
 
 def run(page: Path, folder: Path) -> Iterator[Ran]:
@@ -129,22 +131,22 @@ def run(page: Path, folder: Path) -> Iterator[Ran]:
                 said, code = session.python(block)
                 follows = after is not None and after.follows and after.language == "text"
                 shown = after.body.split("\n") if after and follows else []
-                yield Ran(block, block.body, said, code, 0, shown, after.line if after else 0)
+                yield Ran(block, block.body, said, said, code, 0, shown, after.line if after else 0)
             elif block.language == "console":
                 yield from _console(session, block)
             elif block.language == "setup":
                 for line in block.body.split("\n"):
-                    said, code = session.command(line)
-                    yield Ran(block, line, said, code, 0, [], block.line)
+                    said, out, code = session.command(line)
+                    yield Ran(block, line, said, out, code, 0, [], block.line)
 
 
 def _console(session: Session, block: Block) -> Iterator[Ran]:
     given = commands(block)
     for command in given:
-        said, code = session.command(command.text)
+        said, out, code = session.command(command.text)
         last = command is given[-1]
         shown = command.shown if any(line.strip() for line in command.shown) else []
-        yield Ran(block, command.text, said, code, block.exit if last else 0, shown, _first(block, command))
+        yield Ran(block, command.text, said, out, code, block.exit if last else 0, shown, _first(block, command))
 
 
 def _first(block: Block, command: Command) -> int:

@@ -20,7 +20,9 @@ def rewritten(page: Path, ran: list[Ran]) -> list[str]:
     lines = page.read_text(encoding="utf-8").split("\n")
     for one in sorted(ran, key=lambda one: -one.first):
         if one.shown and one.fault and one.code == one.expected_code:
-            lines[one.first - 1 : one.first - 1 + len(one.shown)] = _cut(one.said.rstrip().split("\n"), one.shown)
+            lines[one.first - 1 : one.first - 1 + len(one.shown)] = _cut(
+                (one.results.strip("\n") or one.said.strip("\n")).split("\n"), one.shown
+            )
     return lines
 
 
