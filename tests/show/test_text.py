@@ -141,3 +141,8 @@ def test_items_of_a_family_without_a_view_are_printed_with_all_that_is_known() -
         Outcome("1", "another", True),
     )
     assert failing("no-such-family", *rows) == ["words  item 1  one check", "    type: x", "    sentence: A wug."]
+
+
+def test_a_difference_that_is_neither_right_nor_wrong_stands_in_brackets() -> None:
+    """The twin of a source in substitutivity."""
+    assert pieces_text((Piece("repeat_twin", differs=True), Piece(" A1")), "mark") == "[repeat_twin] A1"

@@ -1,6 +1,6 @@
 """Items as plain text: lines that a terminal shows and a search finds.
 
-What differs stands between marks, `[+right+]` and `[-wrong-]`; the number of a word in brackets behind it.
+What differs stands between marks, `[+right+]`, `[-wrong-]` and `[neither]`; the number of a word in brackets behind it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wug.show.view import Cell, Code, Facts, Item, Lines, Part, Prose, Table, Tr
 
 WIDE = 120
 """Columns up to which the cells of a table stand beside each other."""
-MARKS = {"ins": ("[+", "+]"), "del": ("[-", "-]")}
+MARKS = {"ins": ("[+", "+]"), "del": ("[-", "-]"), "mark": ("[", "]")}
 
 
 def item_lines(item: Item) -> Iterator[str]:

@@ -214,7 +214,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A labelled text; `mark` says what a difference in it is: `ins` right, `del` wrong."""
+    """A labelled text; `mark` says what a difference in it is: `ins` right, `del` wrong, `mark` neither."""
 
     label: str
     pieces: Pieces
