@@ -158,9 +158,15 @@ def _first(block: Block, command: Command) -> int:
 
 
 def alike(said: str, shown: str) -> bool:
-    """Whether an output is what a page shows: `...` stands for anything; alignment and fingerprints do not count."""
-    parts = [re.escape(part) for part in _plain(shown).split("...")]
-    return re.fullmatch(r"\s*" + ".*?".join(parts) + r"\s*", _plain(said), re.DOTALL) is not None
+    """Whether an output is what a page shows; alignment and fingerprints do not count.
+
+    `...` stands for anything in a line, and for any number of lines where it stands alone.
+    """
+    lines = [
+        r"(?:[^\n]*\n)*?" if line == "..." else "[^\n]*?".join(map(re.escape, line.split("..."))) + r"\n"
+        for line in _plain(shown).split("\n")
+    ]
+    return re.fullmatch("".join(lines), _plain(said) + "\n") is not None
 
 
 def _plain(text: str) -> str:
