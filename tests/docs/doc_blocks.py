@@ -6,7 +6,7 @@
     ```toml title="mine.toml"   a file with a title is written where the page's commands run
     <!-- not run: a GPU -->     before a block: why it cannot be run (one of REASONS)
     <!-- exit 1 -->             before a block of commands: how the last of them ends
-    <!-- setup: … -->           commands, one a line, that are run unseen
+    <!-- setup: … -->           commands, one a line, that are run unseen; Python in lines that begin with `>>> `
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAGES += sorted((ROOT / "docs").rglob("*.md"))
 RUN = ("console", "python")
 SHOWN = ("text", "json", "toml", "tsv", "csv", "r", "bibtex", "yaml")
 """Languages of blocks that are data, output, or for another program."""
-REASONS = ("a GPU", "the hub", "the network", "hours", "another program", "a server", "this checkout")
+REASONS = ("a GPU", "the hub", "the network", "a long computation", "another program", "a server")
 """What a page may name as the reason why a block is not run; words may follow."""
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<marks>`{3,})(?P<language>[\w-]*)(?P<rest>[^`\n]*)$")

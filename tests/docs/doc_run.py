@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -121,7 +122,7 @@ def run(page: Path, folder: Path) -> Iterator[Ran]:
     session = Session(folder)
     found = blocks(page)
     with patch.dict(os.environ, session.environment(), clear=True), chdir(folder):
-        for block, after in zip(found, [*found[1:], None], strict=True):
+        for block, after in zip_longest(found, found[1:]):
             if block.title:
                 Path(block.title).parent.mkdir(parents=True, exist_ok=True)
                 Path(block.title).write_text(block.body + "\n", encoding="utf-8")
@@ -135,9 +136,20 @@ def run(page: Path, folder: Path) -> Iterator[Ran]:
             elif block.language == "console":
                 yield from _console(session, block)
             elif block.language == "setup":
-                for line in block.body.split("\n"):
-                    said, out, code = session.command(line)
-                    yield Ran(block, line, said, out, code, 0, [], block.line)
+                yield from _setup(session, block)
+
+
+def _setup(session: Session, block: Block) -> Iterator[Ran]:
+    """What is run unseen: commands, and Python in lines that begin with `>>> ` or `... `."""
+    lines = block.body.split("\n")
+    code = "\n".join(line[4:] for line in lines if line.startswith((">>> ", "... ")))
+    if code:
+        said, status = Session(session.folder).python(Block(block.page, block.line, "python", code))
+        yield Ran(block, code, said, said, status, 0, [], block.line)
+    for line in (line for line in lines if not line.startswith((">>> ", "... "))):
+        if line.strip():
+            said, out, status = session.command(line)
+            yield Ran(block, line, said, out, status, 0, [], block.line)
 
 
 def _console(session: Session, block: Block) -> Iterator[Ran]:
