@@ -29,7 +29,7 @@ def page() -> str:
 
 
 def _function(name: str, function: Any, level: str) -> str:
-    return f"{level} {name}\n\n```python\n{_signature(name, function)}\n```\n\n{_doc(function)}"
+    return f"{level} {name}\n\n```text\n{_signature(name, function)}\n```\n\n{_doc(function)}"
 
 
 def _class(name: str, kind: type) -> Iterator[str]:
