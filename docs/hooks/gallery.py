@@ -1,11 +1,47 @@
-"""The figures of the gallery, drawn at build time from built-in suites and models."""
+"""The figures of the gallery: the page's own Python is run, and each figure stands below the lines that draw it."""
 
 from __future__ import annotations
 
+import os
+import re
+import tempfile
+import warnings
+from contextlib import chdir
+from pathlib import Path
 from typing import Any
 
-from mkdocs.structure.files import Files
+from mkdocs.structure.files import File, Files
+
+PAGE, FOLDER = "gallery.md", "gallery/"
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SAVED = re.compile(r'\.save\("([\w-]+\.svg)"\)')
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
+    """Run the page's Python in a folder of its own, and add what it saves to the site."""
+    page = files.get_file_from_path(PAGE)
+    if page is None:
+        return files
+    names: dict[str, Any] = {}
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # small models: threads would only wait for each other
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libraries that a figure needs, and of no concern to the site
+        for code in _BLOCK.findall(page.content_string):
+            exec(compile(code, PAGE, "exec"), names)
+        for figure in sorted(Path(folder).glob("*.svg")):
+            files.append(File.generated(config, FOLDER + figure.name, content=figure.read_text(encoding="utf-8")))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put each figure below its lines, with the heading above them as its description."""
+    if page.file.src_uri != PAGE:
+        return markdown
+
+    def below(found: re.Match[str]) -> str:
+        saved = _SAVED.search(found[1])
+        title = (_HEADING.findall(markdown[: found.start()]) or [""])[-1]
+        return f"{found[0]}\n\n![{title}]({FOLDER}{saved[1]}){{ .figure }}" if saved else found[0]
+
+    return _BLOCK.sub(below, markdown)

@@ -40,9 +40,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     place = uri.removeprefix(PREFIX) if uri.startswith(PREFIX) else f"docs/{uri}"
 
     def turned(found: re.Match[str]) -> str:
-        inside = _inside(place, found["target"])
         path = _outside(place, found["target"])
-        target = inside if inside is not None else path and PREFIX + path
+        target = PREFIX + path if path else _inside(place, found["target"])
         if not target or not (uri.startswith(PREFIX) or path):
             return found[0]
         return posixpath.relpath(target, posixpath.dirname(uri) or ".") + (found["anchor"] or "")

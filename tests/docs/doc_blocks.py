@@ -1,12 +1,12 @@
 """The fenced blocks of a Markdown page, and what its comments say about running them.
 
-    ```console                  lines that begin with `$ ` are run, what follows each is what it prints
-    ```python                   is run; all blocks of a page share their names
-    ```text                     right behind a Python block: what that block prints
-    ```toml title="mine.toml"   a file with a title is written where the page's commands run
-    <!-- not run: a GPU -->     before a block: why it cannot be run (one of REASONS)
-    <!-- exit 1 -->             before a block of commands: how the last of them ends
-    <!-- setup: … -->           commands, one a line, that are run unseen; Python in lines that begin with `>>> `
+```console                  lines that begin with `$ ` are run, what follows each is what it prints
+```python                   is run; all blocks of a page share their names
+```text                     right behind a Python block: what that block prints
+```toml title="mine.toml"   a file with a title is written where the page's commands run
+<!-- not run: a GPU -->     before a block: why it cannot be run (one of REASONS)
+<!-- exit 1 -->             before a block of commands: how the last of them ends
+<!-- setup: … -->           commands, one a line, that are run unseen; Python in lines that begin with `>>> `
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from typing import Any
 from unittest.mock import patch
 
 from doc_blocks import ROOT, Block, Command, blocks, commands
+
 from patience import PATIENCE
 from wug.cli.main import main
 
@@ -96,7 +97,8 @@ class Session:
         A stage of a pipe that is wug itself runs in this process, so that torch is imported once and not every time.
         """
         said, out, code = "", "", 0
-        for stage in re.split(r" \| (?=(?:[^']*'[^']*')*[^']*$)", text):
+        stages = re.split(r" \| (?=(?:[^']*'[^']*')*[^']*$)", text)
+        for stage in stages if any(stage.startswith("wug ") for stage in stages) else [text]:
             said, out, code = self._stage(stage.strip(), out)
         return said, out, code
 
@@ -140,7 +142,7 @@ def run(page: Path, folder: Path) -> Iterator[Ran]:
 
 
 def _setup(session: Session, block: Block) -> Iterator[Ran]:
-    """What is run unseen: commands, and Python in lines that begin with `>>> ` or `... `."""
+    """What is run unseen: commands, and Python in lines that begin with `>>> ` or `... `; REPOSITORY is this one."""
     lines = block.body.split("\n")
     code = "\n".join(line[4:] for line in lines if line.startswith((">>> ", "... ")))
     if code:
@@ -148,7 +150,7 @@ def _setup(session: Session, block: Block) -> Iterator[Ran]:
         yield Ran(block, code, said, said, status, 0, [], block.line)
     for line in (line for line in lines if not line.startswith((">>> ", "... "))):
         if line.strip():
-            said, out, status = session.command(line)
+            said, out, status = session.command(line.replace("REPOSITORY", str(ROOT)))
             yield Ran(block, line, said, out, status, 0, [], block.line)
 
 

