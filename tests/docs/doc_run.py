@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import glob
 import io
 import os
 import re
@@ -184,7 +183,7 @@ def alike(said: str, shown: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """A text without what differs from machine to machine: fingerprints, versions, seconds, and the width of columns."""
+    """A text without what differs from machine to machine: fingerprints, versions, seconds, the width of columns."""
     text = re.sub(r"@[0-9a-f]{6,}", "@0", text)
     text = re.sub(r"wug:\d+\.\d+\.\d+\w*", "wug:0", text)
     text = re.sub(r"\b\d+(\.\d+)? (ms|s|seconds)\b", "0 s", text)
@@ -194,10 +193,9 @@ def _plain(text: str) -> str:
 
 def _words(command: str) -> Iterator[str]:
     for word in shlex.split(command, comments=True)[1:]:
-        if "*" in word and f"'{word}'" not in command and f'"{word}"' not in command and glob.glob(word):
-            yield from sorted(glob.glob(word))
-        else:
-            yield word
+        quoted = f"'{word}'" in command or f'"{word}"' in command
+        fitting = sorted(map(str, Path().glob(word))) if "*" in word and not quoted else []
+        yield from fitting or [word]
 
 
 class _Heard(io.StringIO):
@@ -218,12 +216,16 @@ def _wug(arguments: list[str], given: str) -> tuple[str, str, int]:
     stdin = io.TextIOWrapper(io.BytesIO(given.encode()), encoding="utf-8")
     before = signal.getsignal(signal.SIGTERM)
     code = 0
-    with patch.object(sys, "argv", ["wug", *arguments]), patch.object(sys, "stdin", stdin):
-        with redirect_stdout(out), redirect_stderr(err):
-            try:
-                main()
-            except SystemExit as end:
-                code = int(end.code or 0)
-            finally:
-                signal.signal(signal.SIGTERM, before)
+    with (
+        patch.object(sys, "argv", ["wug", *arguments]),
+        patch.object(sys, "stdin", stdin),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        finally:
+            signal.signal(signal.SIGTERM, before)
     return out.getvalue(), both.getvalue(), code
