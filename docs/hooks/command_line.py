@@ -49,7 +49,7 @@ def _help(command: click.Command) -> Iterator[str]:
             body = paragraph.removeprefix("\b").strip("\n")
             yield f"```text\n{body}\n```"
         else:
-            yield _escaped(" ".join(paragraph.split())).replace("`", "`")
+            yield _escaped(" ".join(paragraph.split()))
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
