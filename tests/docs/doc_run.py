@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import io
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -26,6 +30,14 @@ from wug.cli.main import main
 
 WIDTH = "110"
 """Columns of the terminal in which commands are run."""
+
+
+@cache
+def _answers() -> str:
+    """The file of answers that the pages of one process share: what one page asked, the next need not ask again."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return str(Path(folder) / "answers.db")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,11 @@ class Session:
                 (programs / name).chmod(0o755)
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("WUG_", "XDG_"))}
         paths = {"PATH": f"{programs}{os.pathsep}{kept['PATH']}", "PYTHONPATH": str(ROOT / "src")}
-        own = {"HOME": str(home), "WUG_DB": str(home / "wug.db"), "WUG_CACHE": str(home / "answers.db")}
+        own = {
+            "HOME": str(home),
+            "WUG_DB": str(home / "wug.db"),
+            "WUG_CACHE": str(Path(_answers().name) / "answers.db"),
+        }
         own |= {"WUG_DATA": str(home / "data"), "COLUMNS": WIDTH, "HF_HUB_OFFLINE": "1", "NO_COLOR": "1"}
         return {**kept, **paths, **own}
 
