@@ -100,9 +100,8 @@ def _walk(page: Path, lines: list[str]) -> Iterator[Block]:
             number, close = end + 1, False
         elif opened := _FENCE.match(line):
             indent, marks = opened["indent"], opened["marks"]
-            ended = (n for n in range(number + 1, len(lines)) if lines[n].strip() == marks)
-            end = next(ended, None)
-            if end is None:
+            end = next((n for n in range(number + 1, len(lines)) if lines[n].strip() == marks), 0)
+            if not end:
                 raise ValueError(f"{page}:{number + 1}: a fence without its end")
             body = "\n".join(text.removeprefix(indent) for text in lines[number + 1 : end])
             title = _TITLE.search(opened["rest"])
