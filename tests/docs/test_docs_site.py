@@ -106,6 +106,11 @@ def test_every_page_of_the_documentation_and_every_figure_is_there(pages: dict[P
     assert len(figures) == 9
 
 
+def test_tables_on_the_site_can_be_copied_with_their_tabs(built: tuple[Path, str]) -> None:
+    text = re.sub("<[^>]*>", "", (built[0] / "tutorial.html").read_text(encoding="utf-8"))
+    assert "near\tThe keys are on the table.\tThe keys is on the table." in text
+
+
 def test_the_command_line_has_every_command_and_option(built: tuple[Path, str], pages: dict[Path, Page]) -> None:
     text = (built[0] / "command-line.html").read_text(encoding="utf-8")
     for command, options in _commands(cli, "wug"):
