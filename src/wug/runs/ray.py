@@ -314,6 +314,7 @@ def _reported(ray: Any, reply: Any, told: set[str]) -> Any:
 @contextmanager
 def _cluster() -> Iterator[Any]:
     """Ray, joined or started, and left again if it was started for this."""
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what it holds back it would print when this is over
     try:
         ray = importlib.import_module("ray")
     except ImportError:
