@@ -34,7 +34,7 @@ from wug.web.site import Site
 LIMITS = {"wug-cogs": 84, "wug-pcfg": 40}
 """Items of each suite that a model is asked which makes up its answers word by word: a minute, rather than many."""
 HERE = Path(__file__).resolve().parent
-SCORED = ("syntaxgym", "wug_agreement", "wug_reflexives", "wug_npi")
+SCORED = ("wug_syntaxgym", "wug_agreement", "wug_reflexives", "wug_npi")
 COMPUTED = ("localism", "substitutivity", "systematicity")
 ASKED = {"wug-causal": SCORED, "wug-lstm": SCORED, "wug-pcfg": COMPUTED, "wug-cogs": ("wug_cogs_gen",)}
 """What is asked of whom."""

@@ -242,7 +242,7 @@ class RememberedScorer(Remembered[Request, Scores]):
         ranks: list[str] = []
         for question in questions:
             digest = start()
-            if question.span is question.reading is question.source is None:
+            if question.span is None and question.reading is None and question.source is None:
                 text = question.text
                 digest.update(f"{text}\0".encode("utf-8", "surrogatepass"))
                 ranks.append(text)

@@ -52,7 +52,9 @@ class NgramModel:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One answer for each request, in order, in natural logarithms."""
-        whole = [n for n, asked in enumerate(requests) if asked.span is asked.reading is None and not self._eos]
+        whole = [
+            n for n, asked in enumerate(requests) if asked.span is None and asked.reading is None and not self._eos
+        ]
         fit, spaced = self._spaced.read([requests[place].text for place in whole])
         places = [whole[number] for number in fit]
         known = self._scored([requests[place].text for place in places], spaced)

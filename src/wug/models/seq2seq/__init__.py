@@ -89,8 +89,11 @@ class Plain:
         """What the model writes for each sequence: the draft, where a few passes confirm or mend it, else anew."""
         written: dict[int, Written] = {}
         drafted = [place for place, draft in enumerate(drafts) if draft]
-        given = [[some[n] for n in drafted] for some in (sequences, bounds, drafts)]
-        checked = self.ahead(*given) if drafted else None
+        checked = None
+        if drafted:
+            checked = self.ahead(
+                [sequences[n] for n in drafted], [bounds[n] for n in drafted], [drafts[n] for n in drafted]
+            )
         for place, found in zip(drafted, checked or [], strict=False):
             # Where another token is as good, the draft may stand; but what replaces it must be the plain way's own.
             if found.tokens == drafts[place] or not found.doubtful:
