@@ -53,6 +53,11 @@ HEAVY = {
     "uvicorn",
     "playwright",
     "ray",
+    "accelerate",
+    "bitsandbytes",
+    "gguf",
+    "peft",
+    "torchao",
 }
 AT_HOME = {"web": {"starlette"}}
 """What a layer is made of may be imported at the top of its modules; `wug.cli` imports that layer late."""

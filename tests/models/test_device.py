@@ -10,6 +10,7 @@ import torch
 
 import tiny_architectures
 from wug.models import _device
+from wug.models._loading import Loading
 
 
 class Elsewhere(torch.nn.Module):
@@ -132,5 +133,5 @@ def test_loading_asks_whether_the_device_can_be_trusted(tiny_causal: Any, monkey
     monkeypatch.setattr(_weights, "settle", settle)
     for options in ({}, {"device": "auto"}, {"device": "mps"}):
         spec = ModelSpec("causal", str(tiny_causal()), options=options)
-        _weights.load(spec, "AutoModelForCausalLM", dtype="float32", device="mps", trust_remote_code=False)
+        _weights.load(spec, "AutoModelForCausalLM", Loading(device="mps"))
     assert seen == [("mps", False), ("mps", False), ("mps", True)]

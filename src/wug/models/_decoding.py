@@ -14,6 +14,7 @@ from wug.models import _greedy, _weights
 from wug.models._ahead import Ahead
 from wug.models._asking import Written, batches, until_end
 from wug.models._hardware import halving, ran_out
+from wug.models._loading import Loading
 from wug.models._recorded import Recorded
 from wug.models._spec import ModelSpec
 from wug.models._token_rules import Rules
@@ -280,13 +281,7 @@ class Decoder:
 
 def open_weights(spec: ModelSpec, auto: str, options: Mapping[str, Any]) -> _weights.Loaded:
     """The model that `spec` names, by the transformers class `auto`, as its options want it."""
-    return _weights.load(
-        spec,
-        auto,
-        dtype=options["dtype"],
-        device=options["device"],
-        trust_remote_code=options["trust_remote_code"],
-    )
+    return _weights.load(spec, auto, Loading.of(options))
 
 
 def unknown_mark(tokenizer: Any) -> int | None:

@@ -51,15 +51,25 @@ def folder_of(spec: ModelSpec, options: Mapping[str, Any]) -> Folder | None:
 
     That is so where the hub decides which files they are, and where number formats depend on what is in them.
     """
-    if options["dtype"] == "auto" or options["trust_remote_code"]:
+    if options["dtype"] == "auto" or options["trust_remote_code"] or options.get("gguf"):
         return None
     path, fixed = user_path(spec.name), spec.revision is not None and COMMIT.fullmatch(spec.revision)
     found = path if path.is_dir() and spec.revision is None else snapshot(spec) if fixed else None
     if found is None or not (config := _fields(found / "config.json")) or "quantization_config" in config:
         return None
+    on_top = "" if (adapter := options.get("adapter")) is None else f"+{adapter_fingerprint(adapter)}"
     if found is path:
-        return Folder(path, f"{path.resolve().name}@{fingerprint(path)}")
-    return Folder(found, f"{spec.name}@{spec.revision:.12}")
+        return Folder(path, f"{path.resolve().name}@{fingerprint(path)}{on_top}")
+    return Folder(found, f"{spec.name}@{spec.revision:.12}{on_top}")
+
+
+def adapter_fingerprint(folder: Path) -> str:
+    """Twelve hexadecimal digits of the files of an adapter, or a ModelError where the folder has none."""
+    if not folder.is_dir():
+        raise ModelError(f"adapter={folder}: no such folder. An adapter of the hub has to be downloaded first")
+    if not (folder / "adapter_config.json").is_file():
+        raise ModelError(f"adapter={folder}: the folder has no adapter_config.json, so it is no adapter of peft")
+    return fingerprint(folder)
 
 
 def fingerprint(folder: Path) -> str:

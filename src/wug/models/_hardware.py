@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from wug.errors import MissingExtra, ModelError
 
@@ -29,6 +29,16 @@ def pick_device(wanted: str | None) -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def device_of(model: Any) -> Any:
+    """The device that a model computes on; of one that is spread out, that of its first layer."""
+    import torch
+
+    first = model.get_input_embeddings()
+    # Weights on disk are nowhere until they are needed: accelerate knows where that will be.
+    hook = getattr(first, "_hf_hook", None)
+    return torch.device(hook.execution_device) if hook is not None and model.device.type == "meta" else model.device
 
 
 def threads() -> int:

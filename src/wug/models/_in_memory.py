@@ -19,12 +19,13 @@ from wug.errors import InputError, ModelError, WugError
 from wug.files import existing
 from wug.models import _weights
 from wug.models._fingerprint import commit_of
+from wug.models._loading import Loading
 from wug.models._options import DTYPES
 from wug.models._spec import ModelSpec
 
 AUTO = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM", "seq2seq": "AutoModelForSeq2SeqLM"}
 """The kinds of model that can be handed over, and the class of transformers that loads them."""
-LOADING = ("dtype", "device", "trust_remote_code")
+LOADING = ("dtype", "device", "trust_remote_code", "quantize", "adapter", "device_map", "gguf")
 """Options that are about loading: whoever hands a model over has seen to them."""
 PASSING = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "use_cache")
 """Settings that change no answer, or that the weights tell."""
@@ -113,7 +114,7 @@ def _source(kind: str, model: Any) -> tuple[ModelSpec, ModelSpec | None]:
 def _from_files(source: ModelSpec, model: Any) -> _weights.Loaded | None:
     """The model as its files have it, to compare with; None where they give none."""
     try:
-        return _weights.load(source, AUTO[source.kind], dtype=_dtype(model), device="cpu", trust_remote_code=False)
+        return _weights.load(source, AUTO[source.kind], Loading(_dtype(model), "cpu"))
     except WugError as error:
         log.info("%s: known by its content, since its files give no model: %s", source, error)
         return None

@@ -13,6 +13,12 @@ FLOATS = ("float32", "float64", "bfloat16", "float16")
 DTYPE = Option("dtype", DTYPES, "float32", "the number format of weights and arithmetic; auto: as stored")
 DEVICE = Option("device", str, None, "cpu, cuda, cuda:1, mps; by default the best there is")
 TRUST = Option("trust_remote_code", bool, False, "run code that the model brings along")
+QUANTIZE = Option("quantize", ("no", "int8", "int4"), "no", "keep the weights of its layers in 8 bits, or in 4 (NF4)")
+ADAPTER = Option("adapter", Path, None, "the folder of an adapter (peft) that was trained on the model")
+DEVICE_MAP = Option(
+    "device_map", ("no", "auto"), "no", "auto: layers on all GPUs, what has no room there in memory or on disk"
+)
+GGUF = Option("gguf", str, None, "of the folder, the GGUF file to load; causal:FILE.gguf is the same")
 NODES = Option("nodes", int, None, "tokens computed at a time; by default what memory allows", least=1)
 EOS = Option("eos", bool, False, "score the end mark after a text as well")
 BEAMS = Option("beams", int, 1, "beams of the search; 1 is greedy", least=1)

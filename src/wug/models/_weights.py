@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import warnings
-from contextlib import nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError, WugError
 from wug.files import user_path
+from wug.models._adapter import adapt, require_same_words
 from wug.models._device import settle
-from wug.models._fingerprint import commit_of, fingerprint, unchanged
+from wug.models._fingerprint import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
 from wug.models._hardware import pick_device
 from wug.models._hub import only_here
+from wug.models._loading import Loading
+from wug.models._quantized import hush, prepare, require_right, settings
 from wug.models._spec import ModelSpec
 
 __all__ = ["Loaded", "load"]
@@ -29,16 +34,32 @@ class Loaded:
     fingerprint: str
 
 
-def load(spec: ModelSpec, auto: str, *, dtype: str, device: str | None, trust_remote_code: bool) -> Loaded:
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the files of a model are."""
+
+    where: str
+    """What transformers is given: a folder, or a name of the hub."""
+    name: str
+    files: tuple[Path, ...] = ()
+    """What the model is made of, where that is here: its folder, or its GGUF file."""
+    gguf: str | None = None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Twelve hexadecimal digits of the files; None where the hub knows what they are."""
+        if not self.files:
+            return None
+        return content(self.files[0])[:12] if self.gguf else fingerprint(self.files[0])
+
+
+def load(spec: ModelSpec, auto: str, how: Loading) -> Loaded:
     """The model that `spec` names, by the transformers class `auto`, ready to answer on the device asked for."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    folder = user_path(spec.name)
-    local = folder.is_dir()
-    if not local and (folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1):
-        raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
-    if local and not (folder / "config.json").is_file():
-        raise ModelError(f"{spec}: the folder has no config.json, so it is no Hugging Face model")
+    origin = _origin(spec, how)
+    local = bool(origin.files)
     cached = not local and only_here(spec)  # before what takes seconds to import
+    hush()
     try:
         with warnings.catch_warnings():
             # In a notebook without widgets: of bars that wug does not show.
@@ -49,37 +70,112 @@ def load(spec: ModelSpec, auto: str, *, dtype: str, device: str | None, trust_re
         raise MissingExtra(f"a {spec.kind} model", "hf") from None
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    where = str(folder) if local else spec.name
-    common: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": local or cached}
+    common: dict[str, Any] = {"trust_remote_code": how.trust_remote_code, "local_files_only": local or cached}
     if spec.revision is not None:
         common["revision"] = spec.revision
-    identity = fingerprint(folder) if local else None
+    if origin.gguf:
+        common["gguf_file"] = origin.gguf
+    device = pick_device(how.device)
+    placed = _placement(how, device, gguf=origin.gguf is not None)
+    identity = origin.fingerprint
+    adapter = () if how.adapter is None else (how.adapter,)
+    identities = [adapter_fingerprint(folder) for folder in adapter]
     try:
-        with unchanged(folder) if local else nullcontext():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(where, **common)
+        with unchanged(*origin.files, *adapter), warnings.catch_warnings():
+            if placed:
+                warnings.simplefilter("ignore")  # of packages that tell what they do not use
+            tokenizer = transformers.AutoTokenizer.from_pretrained(origin.where, **common)
             model, info = getattr(transformers, auto).from_pretrained(
-                where,
-                dtype=dtype if dtype == "auto" else getattr(torch, dtype),
+                origin.where,
+                dtype=how.dtype if how.dtype == "auto" else getattr(torch, how.dtype),
                 output_loading_info=True,
+                **placed,
                 **common,
             )
+            _require_weights(info, spec)
+            if how.quantize != "no":
+                prepare(model)
+                require_right(model, how.quantize, origin.files[0] if local else snapshot(spec), spec)
+            for folder in adapter:
+                require_same_words(tokenizer, folder, spec)
+                plain = how.quantize == "no" and how.device_map == "no" and model.dtype == torch.float32
+                model = adapt(model, folder, spec, merge=plain)
     except WugError:
         raise
     except Exception as error:  # damaged weights and tokenizers raise whatever their readers do
         raise ModelError(_explain(spec, error, local)) from error
+    model = model.eval()
+    if how.quantize == "no" and how.device_map == "no":
+        try:
+            model = settle(model, device, demanded=spec.options.get("device", "auto") != "auto")
+        except (RuntimeError, AssertionError) as error:
+            raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
+    identity = identity or (commit_of(spec) or "unknown")[:12]
+    return Loaded(model, tokenizer, origin.name, "+".join([identity, *identities]))
+
+
+def _origin(spec: ModelSpec, how: Loading) -> Origin:
+    """Where the files of the model are, or a ModelError where it has none."""
+    folder = user_path(spec.name)
+    file = folder / how.gguf if how.gguf else folder
+    if how.gguf or (folder.is_file() and folder.suffix == ".gguf"):
+        if not file.is_file():
+            raise ModelError(f"{spec}: no such file: {file}. Give a GGUF file, or its folder and -M gguf=FILE")
+        if how.quantize != "no":
+            raise ModelError(f"{spec}: quantize={how.quantize}: a GGUF file has its own number format. Leave it out")
+        return Origin(str(file.parent), file.name, (file,), file.name)
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise ModelError(f"{spec}: the folder has no config.json, so it is no Hugging Face model{_hint(folder)}")
+        return Origin(str(folder), folder.resolve().name, (folder,))
+    if folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1:
+        raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
+    return Origin(spec.name, spec.name)
+
+
+def _hint(folder: Path) -> str:
+    """What else a folder without settings may be."""
+    if (folder / "adapter_config.json").is_file():
+        return ". It is an adapter: name the model that it was trained on, and -M adapter=FOLDER"
+    some = next(iter(sorted(folder.glob("*.gguf"))), None)
+    return "" if some is None else f". It has a GGUF file: -M gguf={some.name}"
+
+
+def _placement(how: Loading, device: str, *, gguf: bool) -> dict[str, Any]:
+    """What transformers is told of where the weights go and how few bits they take; nothing in the usual case."""
+    import torch
+    import transformers
+
+    found: dict[str, Any] = {}
+    if gguf:
+        for package in ("gguf", "accelerate"):
+            _require(package, "a GGUF file")
+        # Unpacked: programs that compute with the packed weights shorten what passes through the layers as well.
+        if (unpacked := getattr(transformers, "GgufConfig", None)) is not None:
+            found["quantization_config"] = unpacked(dequantize=True)
+    if how.device_map != "no":
+        _require("accelerate", f"device_map={how.device_map}")
+        found["device_map"] = how.device_map
+    if how.quantize != "no":
+        dtype = torch.float32 if how.dtype == "auto" else getattr(torch, how.dtype)
+        found["quantization_config"] = settings(how.quantize, dtype)
+        found.setdefault("device_map", {"": device})
+    return found
+
+
+def _require(package: str, purpose: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        raise MissingExtra(purpose, "bigger")
+
+
+def _require_weights(info: Mapping[str, Any], spec: ModelSpec) -> None:
+    """Refuse a model that would be random in part."""
     if info.get("missing_keys"):
         some = ", ".join(sorted(info["missing_keys"])[:3])
         raise ModelError(
             f"{spec}: {len(info['missing_keys'])} weights are not in the checkpoint (such as {some}) and would be "
             f"random. It is probably no {spec.kind} model"
         )
-    device = pick_device(device)
-    try:
-        model = settle(model.eval(), device, demanded=spec.options.get("device", "auto") != "auto")
-    except (RuntimeError, AssertionError) as error:
-        raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
-    identity = identity or (commit_of(spec) or "unknown")[:12]
-    return Loaded(model, tokenizer, folder.resolve().name if local else spec.name, identity)
 
 
 def _explain(spec: ModelSpec, error: BaseException, local: bool) -> str:

@@ -15,7 +15,8 @@ from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import Folder, folder_of
 from wug.models._likeliest import likeliest
-from wug.models._options import DEVICE, DTYPE, NODES, TRUST
+from wug.models._loading import Loading, signed
+from wug.models._options import ADAPTER, DEVICE, DEVICE_MAP, DTYPE, GGUF, NODES, QUANTIZE, TRUST
 from wug.models._passages import passages, room, to_the_left
 from wug.models._ragged import Ints, Ragged
 from wug.models._shared_tokens import shared_tokeniser
@@ -43,6 +44,10 @@ OPTIONS = (
     ),
     Option("engine", ("auto", "tree", "plain"), "auto", "how texts are asked: as prefix trees, or each by itself"),
     NODES,
+    QUANTIZE,
+    ADAPTER,
+    DEVICE_MAP,
+    GGUF,
     TRUST,
 )
 
@@ -270,13 +275,7 @@ def identify(spec: ModelSpec) -> Identity | None:
 def load(spec: ModelSpec) -> CausalModel:
     """The model that `spec` names, checked and ready."""
     options = spec.read(OPTIONS)
-    loaded = _weights.load(
-        spec,
-        "AutoModelForCausalLM",
-        dtype=options["dtype"],
-        device=options["device"],
-        trust_remote_code=options["trust_remote_code"],
-    )
+    loaded = _weights.load(spec, "AutoModelForCausalLM", Loading.of(options))
     return around(loaded, spec)
 
 
@@ -306,6 +305,7 @@ def _signed(options: Mapping[str, Any], dtype: str, *, marked: bool) -> dict[str
         "dtype": dtype,
         "bos": options["bos"].replace("auto", "yes") if marked else "no",
         **({"boundary": options["boundary"]} if options["boundary"] != "no" else {}),
+        **signed(options),
     }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import ModelError
-from wug.models._hardware import REMEDY, halving
+from wug.models._hardware import REMEDY, device_of, halving
 from wug.models._ragged import Ints, Ragged
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
 from wug.models.causal.head import Head
@@ -82,7 +82,7 @@ class Engine:
     ) -> None:
         self.model = model
         self.ways = ways
-        self.device = model.device
+        self.device = device_of(model)
         vocabulary = model.get_input_embeddings().num_embeddings
         self.nodes = nodes or _affordable(self.device, vocabulary, whole=ways.head is None)
         self.chunk = _chunk(model)
@@ -304,5 +304,5 @@ def _affordable(device: Any, vocabulary: int, *, whole: bool) -> int:
 def _chunk(model: Any) -> int:
     """Requests for a few seconds' work, guessed from the number of parameters."""
     millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
-    rate, least, most = (4e6, 512, 65536) if model.device.type == "cuda" else (6e4, 32, 8192)
+    rate, least, most = (4e6, 512, 65536) if device_of(model).type == "cuda" else (6e4, 32, 8192)
     return int(min(most, max(least, rate / max(millions, 1.0))))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wug.errors import ModelError
+from wug.models._hardware import device_of
 from wug.models.causal.output import Answers
 
 BLOCK = (256, 2048)
@@ -206,7 +207,7 @@ def _adjusted(model: Any, linear: Any, tokens: Sequence[int], logits: Any) -> An
     handle = linear.register_forward_hook(replaced)
     try:
         with torch.inference_mode():
-            found = model(input_ids=torch.tensor([list(tokens)], device=model.device)).logits
+            found = model(input_ids=torch.tensor([list(tokens)], device=device_of(model))).logits
     finally:
         handle.remove()
     return found[0, 0].double().cpu()

@@ -16,7 +16,8 @@ from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import folder_of
 from wug.models._likeliest import likeliest
-from wug.models._options import DEVICE, DTYPE, NODES, TRUST
+from wug.models._loading import Loading, signed
+from wug.models._options import ADAPTER, DEVICE, DTYPE, NODES, QUANTIZE, TRUST
 from wug.models._passages import Passages, on_both_sides, passages, room
 from wug.models._ragged import Ints, Ragged
 from wug.models._shared_tokens import shared_tokeniser
@@ -42,6 +43,8 @@ OPTIONS = (
     DTYPE,
     DEVICE,
     NODES,
+    QUANTIZE,
+    ADAPTER,
     TRUST,
 )
 
@@ -90,7 +93,7 @@ class MaskedModel:
             workers=_workers(model, foreign=options["trust_remote_code"]),
         )
         self.id = f"masked/{loaded.name}@{loaded.fingerprint}"
-        self.options = {"dtype": str(model.dtype).removeprefix("torch."), "pll": self._metric}
+        self.options = {"dtype": str(model.dtype).removeprefix("torch."), "pll": self._metric, **signed(options)}
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
@@ -185,7 +188,8 @@ def identify(spec: ModelSpec) -> Identity | None:
     folder = folder_of(spec, options)
     if folder is None:
         return None
-    return Identity(f"masked/{folder.name}", {"dtype": options["dtype"], "pll": options["pll"]}, "scores")
+    described = {"dtype": options["dtype"], "pll": options["pll"], **signed(options)}
+    return Identity(f"masked/{folder.name}", described, "scores")
 
 
 def load(spec: ModelSpec) -> MaskedModel:
@@ -193,13 +197,7 @@ def load(spec: ModelSpec) -> MaskedModel:
     options = spec.read(OPTIONS)
     spec = _modern(spec)
     try:
-        loaded = _weights.load(
-            spec,
-            "AutoModelForMaskedLM",
-            dtype=options["dtype"],
-            device=options["device"],
-            trust_remote_code=options["trust_remote_code"],
-        )
+        loaded = _weights.load(spec, "AutoModelForMaskedLM", Loading.of(options))
     except ModelError as error:
         if "Unrecognized configuration class" not in str(error.__cause__):
             raise

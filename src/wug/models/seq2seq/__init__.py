@@ -18,7 +18,8 @@ from wug.models._asking import Written, until_end
 from wug.models._decoding import Decoder, open_weights
 from wug.models._fingerprint import fingerprint, folder_of
 from wug.models._given_source import END, SOURCE, SourceScorer
-from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, TRUST
+from wug.models._loading import signed
+from wug.models._options import ADAPTER, BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, QUANTIZE, TRUST
 from wug.models._spec import Identity, ModelSpec
 from wug.models._weights import Loaded
 from wug.models.seq2seq import conversion, scoring
@@ -42,6 +43,8 @@ OPTIONS = (
     scoring.SCORE,
     SOURCE,
     END,
+    QUANTIZE,
+    ADAPTER,
     TRUST,
 )
 TRIED = 20
@@ -262,6 +265,7 @@ def _signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
         "beams": str(options["beams"]),
         "max_length": str(options["max_length"] or "auto"),
         **({"prefix": options["prefix"]} if options["prefix"] else {}),
+        **signed(options),
     }
 
 
@@ -298,6 +302,8 @@ def _require_fit(spec: ModelSpec) -> None:
         raise conversion.Unfit("it is used for greedy search alone: leave beams out")
     if options["dtype"] != "float32":
         raise conversion.Unfit("it is used in float32 alone: leave dtype out")
+    if options["quantize"] != "no" or options["adapter"] is not None:
+        raise conversion.Unfit("it is used for models as they are: leave quantize and adapter out")
     if options["trust_remote_code"]:
         raise conversion.Unfit("it does not know models that bring code along")
     if not conversion.available():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wug.errors import InputError
+from wug.models import _loading
 from wug.models._forced import Asker
 from wug.models._given_source import WINDOW, Description, Limits, Line, SourceScorer, lines
 from wug.models._spec import ModelSpec
@@ -125,6 +126,7 @@ def signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
         **({"source": options["source"]} if by_source and options["source"] else {}),
         **({"prefix": options["prefix"]} if options["prefix"] else {}),
         **({"eos": "yes" if options["eos"] else "no"} if by_source else {}),
+        **_loading.signed(options),
     }
 
 
