@@ -256,8 +256,12 @@ def gguf_file(tmp_path_factory: pytest.TempPathFactory, llama: Path) -> Path:
     return save_gguf(llama, tmp_path_factory.mktemp("gguf") / "small.gguf")
 
 
-def test_a_gguf_file_scores_as_the_model_that_it_was_made_of(llama: Path, gguf_file: Path) -> None:
+def test_a_gguf_file_scores_as_the_model_that_it_was_made_of(
+    llama: Path, gguf_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
     model = opened(gguf_file, engine="tree")
+    assert capsys.readouterr().err == ""
     assert np.abs(scored(model) - forward(plain(llama), llama)).max() < CLOSE
     same = opened(gguf_file.parent, gguf=gguf_file.name)
     assert model.id == same.id

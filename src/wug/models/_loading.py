@@ -34,8 +34,6 @@ class Loading:
                 f"device={found.device}, device_map={found.device_map}: a model is on one device or on several. "
                 "Leave one of the two out"
             )
-        if found.gguf and found.quantize != "no":
-            raise InputError(f"quantize={found.quantize}: the GGUF file has its number format already. Leave it out")
         return found
 
 

@@ -20,7 +20,7 @@ FAR = {"int8": 0.1, "int4": 0.18}
 """The largest error that is taken for rounding: blocks that are read in the wrong place make 0.25."""
 ROWS = (1, 8)
 """Inputs of a layer that are tried: programs take other ways for a single one."""
-NOISY = ("torchao", "bitsandbytes", "torch.utils._pytree")
+NOISY = ("accelerate", "bitsandbytes", "torchao", "torch.utils._pytree")
 """Loggers that tell of parts which are not used here."""
 
 log = logging.getLogger("wug")

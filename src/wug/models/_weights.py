@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import warnings
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +83,7 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> Loaded:
     adapter = () if how.adapter is None else (how.adapter,)
     identities = [adapter_fingerprint(folder) for folder in adapter]
     try:
-        with unchanged(*origin.files, *adapter), warnings.catch_warnings():
+        with unchanged(*origin.files, *adapter), warnings.catch_warnings(), _without_bars(origin.gguf):
             if placed:
                 warnings.simplefilter("ignore")  # of packages that tell what they do not use
             tokenizer = transformers.AutoTokenizer.from_pretrained(origin.where, **common)
@@ -131,6 +133,11 @@ def _origin(spec: ModelSpec, how: Loading) -> Origin:
     if folder.exists() or spec.name.startswith((".", "/", "~")) or spec.name.count("/") > 1:
         raise ModelError(f"{spec}: no such folder. Give a model folder (with config.json) or a hub name")
     return Origin(spec.name, spec.name)
+
+
+def _without_bars(gguf: str | None) -> AbstractContextManager[Any]:
+    """No bar that shows how a GGUF file is unpacked: transformers has no setting for it."""
+    return nullcontext() if gguf is None else redirect_stderr(io.StringIO())
 
 
 def _hint(folder: Path) -> str:
