@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group("runs", cls=Named)
 def command() -> None:
-    """The runs that are kept: list them, name them, note something, remove them, take that back.
+    """Name, note, remove and bring back the runs that are kept.
 
     \b
     wug runs list
