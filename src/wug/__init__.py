@@ -114,9 +114,9 @@ def surprisal(
     """The surprisal of each word of some texts, in bits: a table, one row a word.
 
     `texts`: one, several, lists of words or regions, or the path of a file. `unit`: "word", "token", "sentence" or
-    "regions". `words`: parted by "space", by the "tokenizer", or "given". `context` of a word: the "text" before it, or
-    its "sentence". `boundary`: its end counted with it, in a column more. `window`, `stride`: tokens, for long texts.
-    `sources`: what an encoder–decoder reads before each text, one opened with score="source".
+    "regions". `words`: parted by "space", by the "tokenizer", or "given". `context` of a word: the "text" before
+    it, or its "sentence". `boundary`: its end counted with it, in a column more. `window`, `stride`: tokens, for
+    long texts. `sources`: what an encoder–decoder reads before each text, one opened with score="source".
     """
     from wug.api import surprisals
 
@@ -138,11 +138,10 @@ def run(
 ) -> Results:
     """A result for each suite and model; both may be names, paths, what is open already, or lists of these.
 
-    Without models the built-in one that fits is asked. A name may be a pattern or a list, `causal:NAME@step*`,
-    `causal:runs/*/checkpoint-*`, `@models.txt`: these are a sweep, in which a model that fails is a warning. `limit`:
-    so many items of each suite. `store`: a file that keeps the run, for `wug view` and `open_store`. `cache`: a file
-    that keeps answers, so that a run resumes. `options`: of scoring. `interval`: wilson or clopper-pearson. `progress`
-    is told how many of how many are done.
+    Without models the built-in one that fits is asked. Patterns and lists (`causal:NAME@step*`,
+    `causal:runs/*/checkpoint-*`, `@models.txt`) are a sweep, in which a model that fails is a warning. `limit`: so
+    many items of each suite. `store`: a file that keeps the run, for `wug view` and `open_store`. `cache`: one that
+    keeps answers, so that a run resumes. `options`: of scoring. `progress` is told how many of how many are done.
     """
     from wug.api import running
     from wug.api.settings import as_text
@@ -172,8 +171,8 @@ def compare(
 ) -> Comparison:
     """Each side's difference from the first on the items that they share, with intervals and p-values.
 
-    `by`: the model, a field of the signature such as "bos", or a function that names the side of a result. `suites`,
-    `checks`: only these, `*` for anything. `items`: so many items that differ, with each difference.
+    `by`: the model, a field of the signature such as "bos", or a function that names the side of a result.
+    `suites`, `checks`: only these, `*` for anything. `items`: so many items that differ, with each difference.
     """
     from wug.api import comparison
     from wug.runs.compare import Choice
