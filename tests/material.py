@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from wug import stats
 from wug.runs.store import Store, run_key
-from wug.types import Estimate, Outcome, Result
+from wug.types import Estimate, Outcome, Result, Signature
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 MODEL = "causal/gpt2@607a30d"
@@ -43,7 +44,8 @@ def syntaxgym(suite: str = "number_prep", items: int = 6, model: str = MODEL) ->
         "english": english,
     }
     return Result(
-        suite=suite, kind="syntaxgym", model=model, status="complete", signature=f"wug:0|suite:{suite}@1|unit:bits",
+        suite=suite, kind="syntaxgym", model=model, status="complete",
+        signature=Signature.read(f"wug:0|suite:{suite}@1|unit:bits"),
         n=items, estimates=tuple(stats.estimates(outcomes)), warnings=("item 2 has a region with a trailing space",),
         outcomes=tuple(outcomes), descriptions={"prediction_0": english, "all_predictions": "every prediction holds"},
         meta={"regions": {"1": "subject", "2": "verb"}, "formulas": [formula], "metric": ["sum"],
@@ -55,7 +57,8 @@ def pairs(suite: str = "reflexives", items: int = 60, model: str = MODEL, paradi
     """Pairs of several paradigms; every fourth one fails, the last is not judged."""
     outcomes = list(_pairs(items, paradigms))
     return Result(
-        suite=suite, kind="pairs", model=model, status="complete", signature=f"wug:0|suite:{suite}@2|normalise:none",
+        suite=suite, kind="pairs", model=model, status="complete",
+        signature=Signature.read(f"wug:0|suite:{suite}@2|normalise:none"),
         n=items, estimates=tuple(stats.estimates(outcomes)), outcomes=tuple(outcomes),
         descriptions={"accuracy": "the grammatical sentence has the higher log-probability"},
     )  # fmt: skip
@@ -85,7 +88,9 @@ def words(suite: str = "word_probs", model: str = MODEL) -> Result:
         "words_bad": [["She", -1.0], ["laugh", -7.0], [".", None]],
     }  # fmt: skip
     outcome = Outcome("1", "accuracy", True, {"pattern": "simple"}, detail)
-    return Result(suite, "pairs", model, "complete", "wug:0", 1, tuple(stats.estimates([outcome])), (), (outcome,))
+    return Result(
+        suite, "pairs", model, "complete", Signature.read("wug:0"), 1, tuple(stats.estimates([outcome])), (), (outcome,)
+    )
 
 
 def localism(suite: str = "localism", model: str = MODEL) -> Result:
@@ -151,7 +156,7 @@ def cogs(suite: str = "cogs_gen", model: str = MODEL) -> Result:
     outcomes: list[Outcome] = []
     for number, (kind, answer) in enumerate(answers, 1):
         right = answer == gold
-        detail = {
+        detail: dict[str, Any] = {
             "sentence": "The cat saw Emma .",
             "gold": gold,
             "edit_distance": 0 if right else 5,
@@ -180,8 +185,8 @@ def unknown(suite: str = HOSTILE, model: str = f"command/{HOSTILE}") -> Result:
     ]
     found = _made(suite, "other-family", model, outcomes)
     return Result(
-        found.suite, found.kind, found.model, found.status, f"wug:0|{HOSTILE}", found.n, found.estimates, (HOSTILE,),
-        found.outcomes, {f"check{HOSTILE}": HOSTILE}, {HOSTILE: HOSTILE},
+        found.suite, found.kind, found.model, found.status, Signature.read(f"wug:0|{HOSTILE}"), found.n,
+        found.estimates, (HOSTILE,), found.outcomes, {f"check{HOSTILE}": HOSTILE}, {HOSTILE: HOSTILE},
     )  # fmt: skip
 
 
@@ -211,4 +216,6 @@ def keep(store: Store, *results: Result, status: str = "complete", command: str 
 def _made(suite: str, kind: str, model: str, outcomes: list[Outcome]) -> Result:
     estimates: tuple[Estimate, ...] = tuple(stats.estimates(outcomes))
     n = len({outcome.item for outcome in outcomes})
-    return Result(suite, kind, model, "complete", f"wug:0|suite:{suite}@3", n, estimates, (), tuple(outcomes))
+    return Result(
+        suite, kind, model, "complete", Signature.read(f"wug:0|suite:{suite}@3"), n, estimates, (), tuple(outcomes)
+    )

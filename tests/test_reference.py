@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_a_fetched_set_is_found_before_the_folder(tmp_path: Path, monkeypatch: p
 def test_what_is_absent_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "FETCHED", str(tmp_path))
     monkeypatch.setattr(reference, "FOLDER", tmp_path / "none")
-    monkeypatch.setattr(reference, "absent", reference.Counter())
+    monkeypatch.setattr(reference, "absent", Counter())
     monkeypatch.delenv("CI", raising=False)
     for relative in ("pairs/blimp", "cogs/gen.tsv.gz", "pcfgset/expected.tsv"):
         with pytest.raises(pytest.skip.Exception) as skipped:

@@ -101,8 +101,9 @@ def test_rows_in_memory_and_in_a_store_say_the_same(
             assert told(list(store.each(wanted))) == told(list(memory.each(wanted)))
             assert list(store.places(wanted)) == list(memory.places(wanted))
             assert list(memory.places(wanted)) == sorted(row.place for row in memory.each(wanted))
-            few = {"keys": data.draw(st.lists(WORDS, max_size=2)), "most": size}
-            assert told(list(store.each(wanted, **few))) == told(list(memory.each(wanted, **few)))
+            keys = data.draw(st.lists(WORDS, max_size=2))
+            few = list(store.each(wanted, keys=keys, most=size))
+            assert told(few) == told(list(memory.each(wanted, keys=keys, most=size)))
             assert walked(store, wanted, size) == walked(memory, wanted, size)
             for place in range(len(outcomes)):  # from anywhere, wanted or not
                 for side in ("after", "before"):

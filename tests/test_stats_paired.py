@@ -55,9 +55,10 @@ def test_all_sign_flips_equal_scipys_exact_permutation_test(values: list[float])
     from scipy.stats import permutation_test
 
     def mean(sample: np.ndarray, axis: int = -1) -> np.ndarray:
-        return sample.mean(axis=axis)
+        means: np.ndarray = sample.mean(axis=axis)
+        return means
 
-    theirs = permutation_test((np.array(values),), mean, permutation_type="samples", n_resamples=np.inf)
+    theirs = permutation_test((np.array(values),), mean, permutation_type="samples", n_resamples=2**30)
     found = flip_signs(np.array(values))
     assert found.method == "exact permutation"
     assert found.p == pytest.approx(min(1.0, theirs.pvalue), abs=1e-12)
@@ -72,7 +73,8 @@ def test_drawn_signs_come_near_scipys(values: np.ndarray) -> None:
     from scipy.stats import permutation_test
 
     def mean(sample: np.ndarray, axis: int = -1) -> np.ndarray:
-        return sample.mean(axis=axis)
+        means: np.ndarray = sample.mean(axis=axis)
+        return means
 
     small = 0.25 * values + 0.75 * (values - values.mean())
     theirs = permutation_test((small,), mean, permutation_type="samples", n_resamples=DRAWS, vectorized=True, rng=1)
@@ -171,7 +173,7 @@ def test_the_t_interval_by_items_equals_the_sandwich_of_statsmodels() -> None:
         cov_type="cluster", cov_kwds={"groups": item, "use_correction": False, "df_correction": True}
     )
     half = student.ppf(0.975, 29) * fit.bse[0] * math.sqrt(30 / 29)
-    found = t_interval(np.bincount(item, weights=values), sizes.astype(float))
+    found = t_interval(np.bincount(item, weights=values).astype(np.float64), sizes.astype(np.float64))
     assert found is not None
     assert (found.low, found.high) == pytest.approx((fit.params[0] - half, fit.params[0] + half), abs=1e-12)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wug.types import Check, Estimate, Outcome, Result
+from wug.types import Check, Estimate, Outcome, Result, Signature
 
 SHARE = Estimate("exact_match", "all", 0.5, 2, 0.09, 0.91, "wilson")
 DISTANCE = Estimate("edit_distance", "all", 1.5, 2, 0.0, 3.0, "t")
@@ -14,7 +14,7 @@ CHECKS = (
     Check("edit_distance", "tokens", "lower"),
     Check("exact_match", headline=False, meaning="the tokens are equal"),
 )
-RESULT = Result("s", "cogs", "m", "complete", "wug:0", 2, (SHARE, DISTANCE, BLEU), checks=CHECKS)
+RESULT = Result("s", "cogs", "m", "complete", Signature.read("wug:0"), 2, (SHARE, DISTANCE, BLEU), checks=CHECKS)
 
 
 def test_the_first_check_for_a_first_look_stands_for_the_result() -> None:

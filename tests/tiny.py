@@ -15,7 +15,7 @@ WORDS = (
 def sentences(count: int, seed: int = 0) -> list[str]:
     """Sentences of known and unknown words, many of which begin alike."""
     draw = random.Random(seed)
-    made = []
+    made: list[str] = []
     while len(made) < count:
         stem = made[-1].split()[: draw.randint(1, 6)] if made and draw.random() < 0.6 else []
         made.append(" ".join(stem + draw.choices(WORDS, k=draw.randint(1, 9))))

@@ -133,7 +133,7 @@ def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(InputError, match=r"3 \(a int\) is no model. Give a name such as 'causal:gpt2'"):
         wug.open_model(3, tokenizer=None)
     with pytest.raises(InputError, match="tokenizer= is for a model that is loaded"):
-        wug.open_model("causal:gpt2", tokenizer=object())  # type: ignore[call-overload]
+        wug.open_model("causal:gpt2", tokenizer=object())
 
 
 def test_an_open_model_is_taken_as_it_is(model: wug.Model) -> None:

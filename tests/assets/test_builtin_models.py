@@ -45,7 +45,7 @@ def test_a_card_says_how_the_model_was_made_and_what_it_knows(folder: Path) -> N
 @pytest.mark.parametrize("name", SCORING)
 def test_a_model_of_text_prefers_agreement(name: str) -> None:
     good, bad = "The keys to the old cabinet are lost.", "The keys to the old cabinet is lost."
-    one, other = open_model(name, {"device": "cpu"}).score([Request(good), Request(bad)])  # type: ignore[union-attr]
+    one, other = open_model(name, {"device": "cpu"}).score([Request(good), Request(bad)])
     assert one.logprob() > other.logprob()
 
 
@@ -58,4 +58,4 @@ def test_a_model_of_text_prefers_agreement(name: str) -> None:
     ],
 )
 def test_a_model_that_answers_knows_the_simplest(name: str, source: str, answer: str) -> None:
-    assert texts(open_model(name, {"device": "cpu"}).generate([source])) == [answer]  # type: ignore[union-attr]
+    assert texts(open_model(name, {"device": "cpu"}).generate([source])) == [answer]

@@ -40,8 +40,8 @@ class SlowScorer:
 
 def main() -> None:
     asked, db, cache, pause = sys.argv[1:]
-    opening.model_spec = lambda text, options=None: ModelSpec("oracle", "slow")  # type: ignore[assignment]
-    opening.open_model = lambda text, options=None: SlowScorer(Path(asked), float(pause))  # type: ignore[assignment]
+    opening.model_spec = lambda text, options=None: ModelSpec("oracle", "slow")
+    opening.open_model = lambda named, options=None: opening.Opened(SlowScorer(Path(asked), float(pause)))
     from wug.cli.main import main as wug
 
     sys.argv = ["wug", "run", "wug_agreement_pp", "wug_reflexive", "--model", "slow:model", "--format", "json"]

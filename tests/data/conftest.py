@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import made_up_sets
 import pytest
 
+import made_up_sets
 from wug.data import catalogue
 
 

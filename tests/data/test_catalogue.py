@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -164,7 +164,7 @@ def test_free_licences_are_none(name: str) -> None:
     assert data.find(name).set.restriction is None
 
 
-def test_the_checksum_of_a_git_blob_is_gits(tmp_path) -> None:
+def test_the_checksum_of_a_git_blob_is_gits(tmp_path: Path) -> None:
     # printf 'what is up, doc?' | git hash-object --stdin, the example of the Git book
     path = tmp_path / "doc"
     path.write_bytes(b"what is up, doc?")

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from made_up_sets import COMMIT, CONTENT, Mirror
 
 from command_line import refused, wug
+from made_up_sets import COMMIT, CONTENT, Mirror
 from wug import data
 
 

@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from made_up_sets import COMMIT, CONTENT, Handler, Mirror, cut, first, flipped, git_blob
 
+from made_up_sets import COMMIT, CONTENT, Handler, Mirror, cut, first, flipped, git_blob
 from patience import PATIENCE
 from reference import reference
 from wug import data
@@ -202,6 +202,7 @@ def test_a_run_takes_the_test_material_and_needs_no_more(mirror: Mirror) -> None
         (folder_of(data.find("wugs").set), "wugs", "pairs")
     ]
     assert found[0].options == {"language": "en", "files": "agreement.jsonl,binding.jsonl"}
+    assert found[0].record is not None
     assert found[0].record["licence"] == "MIT"
 
 
@@ -218,6 +219,7 @@ def test_a_path_of_a_fetched_set_is_known_by_the_catalogue(mirror: Mirror, tmp_p
     path = data.get("wugs/binding")
     place = data.known(path)
     assert place is not None
+    assert place.record is not None
     assert (place.name, place.options["language"], place.record["set"]) == (None, "en", "wugs")
     assert data.known(tmp_path) is None
     assert data.known(folder_of(data.find("wugs").set).with_name("another commit") / "binding.jsonl") is None
@@ -282,7 +284,7 @@ print(data.get("wugs"))
 
 
 def test_two_processes_that_fetch_the_same_set_at_once_ask_for_each_file_once(mirror: Mirror) -> None:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     both = [
         subprocess.Popen(
             [sys.executable, "-c", ANOTHER], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+
 from doc_blocks import ROOT
 
 _LINK = re.compile(

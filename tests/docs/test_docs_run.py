@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from doc_blocks import PAGES, REASONS, ROOT, RUN, SHOWN, Block, blocks, commands
 from doc_run import alike, run
 

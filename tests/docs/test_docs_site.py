@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from doc_blocks import ROOT
 
+from doc_blocks import ROOT
 from patience import PATIENCE
 from wug.cli.main import cli
 

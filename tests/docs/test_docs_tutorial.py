@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from doc_blocks import ROOT, blocks, commands
 from doc_run import WIDTH, alike
-
 from patience import PATIENCE
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"

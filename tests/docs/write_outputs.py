@@ -1,6 +1,6 @@
 """Write anew what the pages show as output, where it is no longer what is printed.
 
-    PYTHONPATH=src:tests:tests/docs python tests/docs/write_outputs.py [PAGE…]
+    PYTHONPATH=src:tests python tests/docs/write_outputs.py [PAGE…]
 
 Of an output with one `...` line, as many lines as before are kept at its beginning and at its end.
 """

@@ -247,7 +247,7 @@ def _take(
         os._exit(0)
     _, status, usage = os.wait4(pid, 0)
     report.peak = max(report.peak, usage.ru_maxrss * 1024)
-    (reached,) = struct.unpack("<q", place[:])
+    reached: int = struct.unpack("<q", place[:])[0]
     told = 0
     for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
         entry = json.loads(line)

@@ -88,8 +88,9 @@ class Campaign:
             (folder / name).write_bytes(data)
         try:
             if case.label.startswith("cache"):
+                suite, model = case.aside
                 for turn in range(2):  # what was asked again is kept again
-                    found = self._run(*case.aside, folder / f"new{turn}.db", folder / "answers.db")
+                    found = self._run(suite, model, folder / f"new{turn}.db", folder / "answers.db")
                     _same(self._said[case.aside], found, f"wug run {' '.join(case.aside)}")
                 return
             wanted, again = case.aside
@@ -171,7 +172,7 @@ def _load_once() -> None:
 
     load = opening.open_model
     kept = functools.cache(lambda text, options: load(text, dict(options)))
-    opening.open_model = lambda text, options=None: kept(text, tuple(sorted((options or {}).items())))
+    opening.open_model = lambda named, options=None: kept(named, tuple(sorted((options or {}).items())))
 
 
 def _reading(runs: int) -> list[Arguments]:

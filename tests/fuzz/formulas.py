@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 REGIONS = {1: "subject", 2: "verb", 3: "end"}
@@ -32,7 +33,8 @@ Values = dict[tuple[int | str, str], float]
 def values(draw: random.Random) -> Values:
     """The surprisal of every region in every condition; some alike, so that ties occur."""
     few = [draw.choice((0.0, 1.0, -2.5, 1e-3, 1e6, draw.uniform(-3, 40))) for _ in range(5)]
-    return {(region, name): draw.choice(few) for region in (*REGIONS, "*") for name in CONDITIONS}
+    regions: tuple[int | str, ...] = (*REGIONS, "*")
+    return {(region, name): draw.choice(few) for region in regions for name in CONDITIONS}
 
 
 def prediction(draw: random.Random, given: Values) -> Part:
@@ -115,22 +117,23 @@ def _computed(name: str, given: list[float | bool | None]) -> float | None:
     if any(value is None for value in given):
         return None
     numbers = [float(value) for value in given if value is not None]
+    operations: dict[str, Callable[..., float]] = {
+        "+": lambda a, b: a + b,
+        "-": lambda a, b: a - b,
+        "*": lambda a, b: a * b,
+        "/": lambda a, b: a / b,
+        "abs": abs,
+        "min": lambda *v: min(v),
+        "max": lambda *v: max(v),
+        "mean": lambda *v: math.fsum(v) / len(v),
+        "sum": lambda *v: math.fsum(v),
+        "sqrt": math.sqrt,
+        "log": math.log,
+        "exp": math.exp,
+        "round": lambda a, places=0.0: float(round(a, int(places))),
+    }
     try:
-        value = {
-            "+": lambda a, b: a + b,
-            "-": lambda a, b: a - b,
-            "*": lambda a, b: a * b,
-            "/": lambda a, b: a / b,
-            "abs": abs,
-            "min": lambda *v: min(v),
-            "max": lambda *v: max(v),
-            "mean": lambda *v: math.fsum(v) / len(v),
-            "sum": lambda *v: math.fsum(v),
-            "sqrt": math.sqrt,
-            "log": math.log,
-            "exp": math.exp,
-            "round": lambda a, places=0.0: float(round(a, int(places))),
-        }[name](*numbers)
+        value = operations[name](*numbers)
     except (ZeroDivisionError, OverflowError, ValueError):
         return None
     return value if math.isfinite(value) else None

@@ -189,7 +189,7 @@ def _command(arguments: list[str]) -> None:
     from wug.runs import opening
 
     load = opening.open_model
-    opening.open_model = lambda text, options=None: _Paced(load(text, options))
+    opening.open_model = lambda named, options=None: opening.Opened(_Paced(load(named, options)))
     sys.argv = ["wug", "-q", *arguments]
     main()
 

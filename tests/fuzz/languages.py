@@ -359,8 +359,8 @@ def _value(draw: random.Random) -> str:
 def _take_option(text: str, _: Any) -> None:
     from wug import registry
     from wug.errors import WugError
-    from wug.families.pairs import settings as pairs
-    from wug.families.syntaxgym import choices
+    from wug.families.pairs.settings import settings as pairs
+    from wug.families.syntaxgym.options import choices
     from wug.options import names, read
 
     key, _, value = text.partition("=")

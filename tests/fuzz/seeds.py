@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import pickle
 import struct
 import zipfile
 from typing import Any
+
+from pickles import MAGIC, SYSTEM, Call, Named, Reference, dumps
 
 SUITE: dict[str, Any] = {
     "meta": {
@@ -219,56 +220,13 @@ def safetensors() -> bytes:
     return struct.pack("<Q", len(text)) + text + data
 
 
-class _Named:
-    """A class or a function by its name, which need not exist here."""
-
-    def __init__(self, module: str, name: str) -> None:
-        self.module, self.name = module, name
-
-
-class _Called:
-    """What a function made of arguments."""
-
-    def __init__(self, what: _Named, arguments: tuple[Any, ...]) -> None:
-        self.what, self.arguments = what, arguments
-
-
-class _Kept:
-    """A storage, which a pickle refers to by what it says of it."""
-
-    def __init__(self, *said: Any) -> None:
-        self.said = said
-
-
-class _Writer(pickle._Pickler):  # type: ignore[name-defined,misc]
-    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
-        match obj:
-            case _Named():
-                self.write(pickle.GLOBAL + f"{obj.module}\n{obj.name}\n".encode())
-            case _Called():
-                self.save(obj.what)
-                self.save(obj.arguments)
-                self.write(pickle.REDUCE)
-            case _Kept():
-                self.save(obj.said)
-                self.write(pickle.BINPERSID)
-            case _:
-                super().save(obj, save_persistent_id)
-
-
-def _dumps(value: Any) -> bytes:
-    stream = io.BytesIO()
-    _Writer(stream, protocol=2).dump(value)
-    return stream.getvalue()
-
-
 def _state(*, old: bool) -> dict[str, Any]:
     found = {}
     for key, (name, shape) in enumerate(SHAPES.items()):
         stride = (shape[1], 1) if len(shape) > 1 else (1,)
-        kept = ("storage", _Named("torch", "FloatStorage"), str(key), "cpu", _size(shape))
-        stored = _Kept(*kept, None) if old else _Kept(*kept)
-        found[name] = _Called(_Named("torch._utils", "_rebuild_tensor"), (stored, 0, shape, stride))
+        kept = ("storage", Named("torch", "FloatStorage"), str(key), "cpu", _size(shape))
+        stored = Reference((*kept, None)) if old else Reference(kept)
+        found[name] = Call(Named("torch._utils", "_rebuild_tensor"), (stored, 0, shape, stride))
     return found
 
 
@@ -276,7 +234,7 @@ def pt_archive() -> bytes:
     """The weights in a zip archive, as PyTorch saves them today."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as file:
-        file.writestr("archive/data.pkl", _dumps(_state(old=False)))
+        file.writestr("archive/data.pkl", dumps(_state(old=False)))
         file.writestr("archive/byteorder", "little")
         for key, shape in enumerate(SHAPES.values()):
             file.writestr(f"archive/data/{key}", _numbers(_size(shape)))
@@ -286,9 +244,8 @@ def pt_archive() -> bytes:
 
 def pt_legacy() -> bytes:
     """The weights as PyTorch saved them before 1.6: one pickle after the other, then the numbers."""
-    system = {"protocol_version": 1001, "little_endian": True, "type_sizes": {"short": 2, "int": 4, "long": 4}}
     keys = [str(key) for key in range(len(SHAPES))]
-    parts = [_dumps(part) for part in (0x1950A86A20F9469CFC6C, 1001, system, _state(old=True), keys)]
+    parts = [dumps(part) for part in (MAGIC, 1001, SYSTEM, _state(old=True), keys)]
     for shape in SHAPES.values():
         parts += [struct.pack("<q", _size(shape)), _numbers(_size(shape))]
     return b"".join(parts)

@@ -31,7 +31,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
 
 
 def load(folder: Path, **options: str) -> seq2seq.Seq2SeqModel:
-    return seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
+    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
+    assert isinstance(model, seq2seq.Seq2SeqModel)
+    return model
 
 
 def plainly(decoder: Any, source: Sequence[int], bound: int) -> list[int]:
@@ -150,7 +152,12 @@ def test_both_engines_answer_and_notice_alike(
     assert isinstance(mine._decoder, Translator)
     ahead: list[int] = []
     write = _ahead.Ahead.write
-    monkeypatch.setattr(_ahead.Ahead, "write", lambda *given, **named: (ahead.append(1), write(*given, **named))[1])
+
+    def counted(*given: Any, **named: Any) -> Any:
+        ahead.append(1)
+        return write(*given, **named)
+
+    monkeypatch.setattr(_ahead.Ahead, "write", counted)
     assert mine.generate(sources) == theirs.generate(sources)
     assert bool(ahead) == (architecture != "marian" and most != "3")
 
@@ -192,7 +199,8 @@ def test_a_near_tie_is_decided_by_pytorch_and_counted_where_ctranslate2_differs(
 
         monkeypatch.setattr(decoder._plainly, "ahead", ahead)
         monkeypatch.setattr(decoder._plainly, "settle", lambda rows, *_: [Written((50,), ended=True) for _ in rows])
-        return decoder.write(sequences, [12] * len(sources))
+        found: list[Written] = decoder.write(sequences, [12] * len(sources))
+        return found
 
     agreed = told(5e-5, other=False)
     assert agreed == plain

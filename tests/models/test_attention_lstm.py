@@ -15,28 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers import noticed, texts
+from attention_models import SHAPE, SHAPES, VOCABULARY, WORDS, make
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import attention_lstm as backend
 from wug.models._spec import ModelSpec
 from wug.models.attention_lstm.folder import (
-    SPECIAL,
     load_attention_lstm,
-    make_vocabulary,
     save_attention_lstm,
     source_numbers,
 )
 from wug.models.attention_lstm.network import AttentionShape, attention_lstm
 from wug.runs.opening import model_spec, open_model
-
-WORDS = [*SPECIAL, "copy", "reverse", "A", "B", "C", "D", "E", ","]
-VOCABULARY = make_vocabulary(WORDS)
-SHAPE = AttentionShape(vocabulary=len(WORDS), layers=2, width=6, hidden=8, dropout=0.0)
-SHAPES = [
-    SHAPE,
-    replace(SHAPE, input_feeding=False, tied=False),
-    replace(SHAPE, layers=1, attention="dot"),
-    replace(SHAPE, layers=3, tied=False, attention="dot", input_feeding=False),
-]
 
 
 @pytest.fixture(autouse=True)
@@ -50,20 +39,10 @@ def _one_thread(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-def make(shape: AttentionShape = SHAPE, seed: int = 2) -> Any:
-    """A model with weights so large that its answers differ."""
-    import torch
-
-    torch.manual_seed(seed)
-    model = attention_lstm(shape).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=1.5)
-    return model
-
-
 def load(folder: Path, **options: str) -> backend.AttentionLSTMModel:
-    return backend.load(ModelSpec("attention_lstm", str(folder), options={"device": "cpu", **options}))
+    model = backend.load(ModelSpec("attention_lstm", str(folder), options={"device": "cpu", **options}))
+    assert isinstance(model, backend.AttentionLSTMModel)
+    return model
 
 
 def filled(rows: Sequence[Sequence[int]], width: int = 0) -> tuple[Any, Any]:
@@ -322,7 +301,7 @@ def test_a_bare_folder_is_known_by_its_configuration(folder: Path) -> None:
 
 
 def test_the_id_changes_with_weights_and_words_alone(tmp_path: Path) -> None:
-    ids = []
+    ids: list[str] = []
     for seed, words in ((1, WORDS), (1, WORDS), (2, WORDS), (1, [*WORDS[:-1], ";"])):
         save_attention_lstm(tmp_path, make(seed=seed), words)
         config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_attention_lstm import SHAPES, VOCABULARY, WORDS, make
 
+from attention_models import SHAPES, VOCABULARY, WORDS, make
 from wug import open_model
 from wug.errors import InputError
 from wug.models import ModelSpec

@@ -325,7 +325,7 @@ def test_half_precision_is_in_the_identity_and_close(tiny_causal: Maker) -> None
 
 
 def test_no_requests_no_answers(tiny_causal: Maker) -> None:
-    answers: list[Scored] = load(tiny_causal()).score([])
+    answers: Sequence[Scored] = load(tiny_causal()).score([])
     assert answers == []
 
 

@@ -122,9 +122,11 @@ def test_blocks_round_as_the_model_does_in_half_precision(name: str) -> None:
 def test_biases_caps_and_scales_matter_in_these_models() -> None:
     """Else the tests above could not fail."""
     (text,) = tiny_architectures.texts([60])
-    for name, change in [("gemma2", {"final_logit_softcapping": None}), ("cohere", {"logit_scale": 1.0})]:
+    changes: dict[str, dict[str, Any]] = {"gemma2": {"final_logit_softcapping": None}, "cohere": {"logit_scale": 1.0}}
+    unchanged: dict[str, Any] = {}
+    for name, change in changes.items():
         a, b = (
-            tiny_architectures.alone(tiny(name, **{**MODELS[name], **other}), text) for other in ({}, change)
+            tiny_architectures.alone(tiny(name, **{**MODELS[name], **other}), text) for other in (unchanged, change)
         )  # fmt: skip
         assert gap([a], [b]) > 1
     assert tiny("gptj").get_output_embeddings().bias is not None

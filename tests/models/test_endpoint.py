@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_completions import OPENINGS, FakeServer, Rule, by_rule, echoed, listed, serving
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny
 from answers import noticed, texts
 from command_line import refused, wug
+from fake_completions import OPENINGS, FakeServer, Rule, by_rule, echoed, listed, serving
 from patience import PATIENCE
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import endpoint
@@ -729,7 +729,7 @@ def test_a_run_through_a_server_equals_one_with_the_model_itself(
     from wug.runs.opening import open_model
 
     same = open_model(f"causal:{folder}", dict(pair.split("=", 1) for pair in causal[1::2]))
-    for left, right in zip(direct, same.score(list(map(Request, texts))), strict=True):  # type: ignore[union-attr]
+    for left, right in zip(direct, same.score(list(map(Request, texts))), strict=True):
         assert left.starts == right.starts
         assert all(
             (a is None and b is None) or (a is not None and b is not None and math.isclose(a, b, abs_tol=1e-4))

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_unpickle import Call, Named, Reference, legacy, storage, tensor
 
+from pickles import Call, Named, Reference, legacy, storage, tensor
 from wug.errors import InputError, ModelError
 from wug.models import lstm
 from wug.models._spec import ModelSpec

@@ -15,6 +15,7 @@ import tiny_seq2seq
 from answers import noticed, texts
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import prompt
+from wug.models._options import TEMPLATE
 from wug.models._spec import ModelSpec
 from wug.models.prompt import Template
 from wug.runs.evaluate import ask_through, evaluate
@@ -137,7 +138,7 @@ def test_a_prompt_that_leaves_no_room_gets_an_empty_answer(tiny_causal: Maker) -
 
 
 def test_the_default_template_puts_an_arrow_behind_the_source() -> None:
-    assert Template.of(prompt.TEMPLATE.default).prompt("copy A1") == "copy A1 ->"
+    assert Template.of(TEMPLATE.default).prompt("copy A1") == "copy A1 ->"
 
 
 def test_examples_stand_before_the_question_with_their_answers() -> None:

@@ -67,7 +67,10 @@ def distributions(engine: Engine, sequences: list[list[int]]) -> list[tuple[Any,
 @pytest.mark.parametrize("logits", ["in blocks", "at once", "of the model"])
 def test_entropies_and_ranks_are_those_of_the_plain_distribution(name: str, logits: str) -> None:
     """At once, as on a GPU: with words that fill up the matrix, which have neither a probability nor a rank."""
-    settings = {"gemma2": {"window": 33, "final_logit_softcapping": 4.0}, "cohere": {"logit_scale": 0.3}}
+    settings: dict[str, dict[str, Any]] = {
+        "gemma2": {"window": 33, "final_logit_softcapping": 4.0},
+        "cohere": {"logit_scale": 0.3},
+    }
     model = tiny_architectures.model(tiny_architectures.configuration(name, **settings.get(name, {})))
     found = choose_engine(model)
     assert found.ways.head is not None

@@ -28,6 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
 def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, Recorded]:
     """The plain model, the decoder in it, and the way of writing that is tested."""
     model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", "engine": "transformers"}))
+    assert isinstance(model, seq2seq.Seq2SeqModel)
     decoder: Any = model._decoder
     rules = Rules.of(decoder.model.generation_config, decoder._ends)
     assert rules is not None

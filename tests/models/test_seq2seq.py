@@ -46,7 +46,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
 
 
 def load(folder: Path, **options: str) -> seq2seq.Seq2SeqModel:
-    return seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
+    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
+    assert isinstance(model, seq2seq.Seq2SeqModel)
+    return model
 
 
 def plain(folder: Path, source: str, most: int) -> list[str]:

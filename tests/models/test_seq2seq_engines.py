@@ -22,6 +22,7 @@ from wug.errors import ModelError
 from wug.models import _converted, seq2seq
 from wug.models._asking import Written
 from wug.models._decoding import Decoder
+from wug.models._fingerprint import content
 from wug.models._spec import ModelSpec
 from wug.models.seq2seq import conversion
 from wug.models.seq2seq.facts import HubWords, SavedWords
@@ -45,7 +46,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
 
 
 def load(folder: Path, **options: str) -> seq2seq.Seq2SeqModel:
-    return seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
+    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", **options}))
+    assert isinstance(model, seq2seq.Seq2SeqModel)
+    return model
 
 
 def both(folder: Path, sources: Sequence[str], **options: str) -> tuple[list[Answer], list[Answer]]:
@@ -225,7 +228,7 @@ def test_a_conversion_that_writes_something_else_is_not_used(made: Maker, caplog
     about["probes"][0]["logprob"] += 0.01
     (folder / "wug.json").write_text(json.dumps(about))
     sums = json.loads((folder / _converted.SEAL).read_text())
-    sums["wug.json"] = _converted.content(folder / "wug.json")
+    sums["wug.json"] = content(folder / "wug.json")
     (folder / _converted.SEAL).write_text(json.dumps(sums))
     model = load(made(), max_length="6")
     assert isinstance(model._decoder, Decoder)
@@ -284,7 +287,7 @@ def test_a_tokenizer_with_ways_of_its_own_is_not_taken_apart(made: Maker) -> Non
 
     class Shouting(PreTrainedTokenizerFast):
         def _decode(self, *arguments: Any, **rest: Any) -> str:
-            return super()._decode(*arguments, **rest).upper()
+            return str(super()._decode(*arguments, **rest)).upper()
 
     tokenizer = AutoTokenizer.from_pretrained(made())
     saved = SavedWords.of(tokenizer)

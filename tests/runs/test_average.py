@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from wug.runs.average import averages
-from wug.types import Estimate, Result
+from wug.types import Estimate, Result, Signature
 
 
 def result(model: str, value: float, suite: str = "words@1") -> Result:
-    mark = f"wug:1|suite:{suite}|model:{model}|unit:bits"
+    mark = Signature.read(f"wug:1|suite:{suite}|model:{model}|unit:bits")
     return Result(
         "words", "pairs", model, "complete", mark, 7, (Estimate("accuracy", "all", value, 7, 0, 1, "wilson"),)
     )

@@ -194,7 +194,8 @@ def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_bare_text_has_the_key_that_any_question_is_given() -> None:
     class Silent:
-        id, options, chunk = "silent", {}, 4
+        id, chunk, ordered = "silent", 4, False
+        options: Mapping[str, str] = {}
 
         def score(self, requests: Sequence[Request]) -> list[Scored]:
             return []

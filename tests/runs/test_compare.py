@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_items_are_paired_by_name_in_whatever_order_they_come(db: Path) -> None:
 
 def test_two_identical_models_differ_by_0_with_p_1_everywhere(db: Path) -> None:
     rng = np.random.default_rng(0)
-    values = {
+    values: dict[str, Sequence[bool | float | None]] = {
         "accuracy": [bool(value) for value in rng.random(40) < 0.6],
         "f1": [float(value) for value in rng.random(40)],
         "prediction_0": [bool(value) for value in rng.random(40) < 0.3],
@@ -77,7 +78,7 @@ def test_means_of_numbers_are_compared_by_flipping_signs(db: Path) -> None:
     keep(db, result("s", B, outcomes({"f1": second})))
     found = only(compared(db, [1], [2]))
     differences = np.array(second) - np.array(first)
-    expected = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
+    expected = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=2**30).pvalue
     interval = ttest_rel(second, first).confidence_interval()
     assert found.p == pytest.approx(expected)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high))

@@ -280,7 +280,12 @@ def test_a_folder_that_did_not_change_is_read_once(tmp_path: Path, monkeypatch: 
         os.utime(path, (1e9, 1e9))
     read: list[str] = []
     content = _fingerprint.content
-    monkeypatch.setattr(_fingerprint, "content", lambda path: read.append(path.name) or content(path))
+
+    def noted(path: Path) -> str:
+        read.append(path.name)
+        return content(path)
+
+    monkeypatch.setattr(_fingerprint, "content", noted)
     first = fingerprint(model)
     times = len(read)
     assert fingerprint(model) == first

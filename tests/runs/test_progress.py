@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -46,7 +46,7 @@ class Texts:
     more: Sequence[str] = ()
     fault: BaseException | None = None
     kind: str = "pairs"
-    needs: str = "scorer"
+    needs: Literal["scorer", "generator"] = "scorer"
     checksum: str = "1f"
     options: dict[str, str] = field(default_factory=dict)
     checks: tuple[Any, ...] = ()

@@ -44,7 +44,7 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     for _ in range(2):
         made.add_node(num_cpus=1)
     ray.init(address=made.address, log_to_driver=False)
@@ -313,7 +313,12 @@ def test_a_copy_passes_on_warnings_and_errors_as_texts() -> None:
     import logging
 
     logger = logging.getLogger("wug")
-    said = errand._report(lambda: logger.warning("look out") or "done")
+
+    def warned() -> str:
+        logger.warning("look out")
+        return "done"
+
+    said = errand._report(warned)
     assert (said.answer, said.error, said.warnings) == ("done", None, ("look out",))
     assert errand.ask_copy(model_spec("oracle:pcfgset"), "/nowhere/at/all", ["copy A1"]).answer[1:] == ["A1"]
     assert "unknown option" in str(errand.describe_copy(model_spec("oracle:pcfgset?x=y"), ".").error)

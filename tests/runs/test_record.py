@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -38,7 +38,7 @@ class Words:
     fault: BaseException | None = None
     asked: int = 0
     kind: str = "pairs"
-    needs: str = "scorer"
+    needs: Literal["scorer", "generator"] = "scorer"
     checksum: str = "1f"
     options: dict[str, str] = field(default_factory=dict)
     checks: tuple[Any, ...] = ()

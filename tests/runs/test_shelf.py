@@ -15,7 +15,7 @@ from wug.rows import Filter
 from wug.runs.schema import VERSION
 from wug.runs.shelf import Shelf
 from wug.runs.store import Store
-from wug.types import Estimate, Outcome, Result
+from wug.types import Estimate, Outcome, Result, Signature
 
 FIRST_VERSION = """
 CREATE TABLE runs (
@@ -49,7 +49,7 @@ def result(items: int = 10) -> Result:
         "pairs",
         "m",
         "complete",
-        "sig",
+        Signature.read("sig"),
         items,
         (whole, Estimate("a", "half=first", 0.6, 5)),
         (),

@@ -11,14 +11,14 @@ import pytest
 from wug.errors import StoreError
 from wug.runs import store as stores
 from wug.runs.store import Store
-from wug.types import Estimate, Outcome, Result
+from wug.types import Estimate, Outcome, Result, Signature
 
 RESULT = Result(
     suite="number <script>",
     kind="syntaxgym",
     model="causal/x@1",
     status="complete",
-    signature="wug:0|suite:number@1",
+    signature=Signature.read("wug:0|suite:number@1"),
     n=2,
     estimates=(Estimate("prediction_0", "all", 0.5, 2, 0.09, 0.91, "wilson"), Estimate("bleu", "all", 31.4, 2)),
     warnings=("café",),

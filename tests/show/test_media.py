@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -28,6 +28,7 @@ from command_line import wug
 from seen_page import classed, elements, words
 from wug import stats
 from wug.families import choices, cogs, pcfgset
+from wug.families.cogs.suite import CogsSuite
 from wug.families.pairs.people import CHECKS, Agreement
 from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.overgeneralisation import answered_exceptions
@@ -41,7 +42,7 @@ from wug.show import table, terminal
 from wug.show.page import Report, render
 from wug.show.view import Cards, Facts, Figure, Items, Link, Numbers, Part, Prose, Table, Tally
 from wug.show.views import batches, items_of, made, parts_of
-from wug.types import Check, Estimate, Outcome, Request, Result, Scored, Token
+from wug.types import Check, Estimate, Outcome, Request, Result, Scored, Signature, Token
 from wug.web.app import create
 from wug.web.pages.results import NUMBERS
 from wug.web.site import Site
@@ -151,8 +152,8 @@ def units() -> Result:
     found += [Estimate("share", "depth=11", 0.9, 3, 0.6, 1.2, "population sd of shares")]
     outcomes = [Outcome(str(n), "share", n < 2, {"kind": "zeta"}, {"sentence": f"wug {n}"}) for n in range(4)]
     return Result(
-        "units", "made-up", material.MODEL, "complete", "wug:0|suite:units@4", 5, tuple(found), WARNINGS,
-        tuple(outcomes), meta={"about": "units"}, checks=checks,
+        "units", "made-up", material.MODEL, "complete", Signature.read("wug:0|suite:units@4"), 5, tuple(found),
+        WARNINGS, tuple(outcomes), meta={"about": "units"}, checks=checks,
     )  # fmt: skip
 
 
@@ -214,7 +215,7 @@ def types(folder: Path) -> Result:
     forms = [dog, f"{dog} (", dog.replace("agent", "theme"), dog, "cat ( x _ 1 )"]
     given.write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
     (system,) = cogs.score(gold, [given])
-    suite = cogs.CogsSuite(system.gold, system.settings)
+    suite = CogsSuite(system.gold, system.settings)
     return conclude(suite, material.MODEL, "wug:0|suite:gen", system.rows())
 
 
@@ -278,7 +279,7 @@ class _Words:
         ]
 
 
-MADE = {
+MADE: dict[str, Callable[[Path], Result]] = {
     "syntaxgym": lambda folder: material.syntaxgym(),
     "pairs": lambda folder: material.pairs(items=24),
     "words": lambda folder: material.words(),
@@ -664,7 +665,8 @@ def _terminal_lines(text: str) -> Iterator[Line]:
 def _cells(cells: Sequence[str]) -> Line:
     """A row of the table of many results."""
     check, value, *interval, n = cells
-    return Line(check, "all", value, *(interval or [""]), _count(n))
+    [between] = interval or [""]
+    return Line(check, "all", value, between, _count(n))
 
 
 def _in_number_order(result: Result, lines: Sequence[Line]) -> list[Line]:
@@ -701,7 +703,8 @@ def _card(card: Element) -> Line:
     *interval, n = words(about).split(" · ")
     [title] = [one for level in ("h3", "h4") for one in classed(card, level, "minor")]
     name = words(title).lower()
-    return Line(name, "all", plain(words(value)), *(interval or [""]), _count(plain(n).removeprefix("n = ")))
+    [between] = interval or [""]
+    return Line(name, "all", plain(words(value)), between, _count(plain(n).removeprefix("n = ")))
 
 
 def _tables(page: Element) -> Iterator[tuple[list[str], list[list[str]]]]:

@@ -19,7 +19,7 @@ from wug.errors import InputError
 from wug.show import views
 from wug.show.page import Report, render
 from wug.show.view import Item, Items, Prose
-from wug.types import Estimate, Outcome, Result
+from wug.types import Estimate, Outcome, Result, Signature
 
 
 def region(number: int, content: str, value: float | None, tokens: list[list[Any]]) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def agreement(**changes: Any) -> Result:
         kind="syntaxgym",
         model="causal/gpt2@607a30d",
         status="complete",
-        signature="wug:0.1.0|suite:agreement@1f3a9c|unit:bits",
+        signature=Signature.read("wug:0.1.0|suite:agreement@1f3a9c|unit:bits"),
         n=2,
         estimates=(
             Estimate("prediction_0", "all", 0.5, 2, 0.095, 0.905, "wilson"),
@@ -91,7 +91,7 @@ def pairs(**changes: Any) -> Result:
         kind="some_new_family",
         model="causal/gpt2@607a30d",
         status="complete",
-        signature="wug:0.1.0|suite:verbs",
+        signature=Signature.read("wug:0.1.0|suite:verbs"),
         n=4,
         estimates=(
             Estimate("accuracy", "all", 0.75, 4, 0.301, 0.954, "wilson"),
@@ -343,7 +343,7 @@ def tainted(result: Result) -> Result:
         result,
         suite=result.suite + EVIL,
         model=result.model + EVIL,
-        signature=f"{result.signature}{EVIL}",
+        signature=Signature.read(f"{result.signature}{EVIL}"),
         warnings=(EVIL,),
         estimates=tuple(replace(e, group=e.group if e.group == "all" else e.group + EVIL) for e in result.estimates),
         outcomes=tuple(

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from wug.show.table import cells
 from wug.show.terminal import show
-from wug.types import Check, Estimate, Result
+from wug.types import Check, Estimate, Result, Signature
 
 
 def shown(*results: Result, by: Sequence[str] | None = None) -> str:
@@ -20,7 +20,7 @@ def shown(*results: Result, by: Sequence[str] | None = None) -> str:
 
 
 def result(estimates: Sequence[Estimate], **more: object) -> Result:
-    made = Result("words", "pairs", "m", "complete", "wug:1|suite:words|model:m", 9, tuple(estimates))
+    made = Result("words", "pairs", "m", "complete", Signature.read("wug:1|suite:words|model:m"), 9, tuple(estimates))
     return replace(made, **more)  # type: ignore[arg-type]
 
 

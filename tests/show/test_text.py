@@ -21,7 +21,7 @@ from wug.show.view import (
     Verdict,
     Verdicts,
 )  # fmt: skip
-from wug.types import Outcome, Result
+from wug.types import Outcome, Result, Signature
 
 HEADS = tuple(Column(name) for name in ("condition", "verb", "end"))
 
@@ -111,7 +111,7 @@ def test_control_characters_are_seen_and_begin_no_line() -> None:
 
 
 def failing(kind: str, *outcomes: Outcome) -> list[str]:
-    return list(as_lines([Result("words", kind, "m", "complete", "wug:1", 1, (), outcomes=outcomes)]))
+    return list(as_lines([Result("words", kind, "m", "complete", Signature.read("wug:1"), 1, (), outcomes=outcomes)]))
 
 
 def test_a_failing_pair_is_printed_with_both_sentences_marked() -> None:

@@ -6,7 +6,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ def model(tiny_causal: Maker) -> causal.CausalModel:
 class Scripted:
     """A model of which every word is a token, with numbers that can be worked out in the head."""
 
-    id, options, chunk, ordered = "scripted/one", {}, 7, False
+    id, chunk, ordered = "scripted/one", 7, False
+    options: Mapping[str, str] = {}
 
     def score(self, requests: list[Request]) -> list[Scored]:
         return [self._one(request.text) for request in requests]
@@ -164,7 +165,7 @@ def test_sentences_and_tokens_are_units_too() -> None:
 
 def test_tokens_add_up_to_words_and_words_to_sentences(model: causal.CausalModel) -> None:
     texts = ["The wugs blicked. Nobody saw them.", *tiny.sentences(10)]
-    words, tokens, whole = (surprisal(texts, model, unit).rows() for unit in ("word", "token", "sentence"))  # type: ignore[arg-type]
+    words, tokens, whole = (surprisal(texts, model, unit).rows() for unit in ("word", "token", "sentence"))
     sums: dict[tuple[int, int], float] = {}
     for row in tokens:
         key = (row["text_id"], row["word_id"])
@@ -358,7 +359,8 @@ def test_columns_beside_the_texts_are_kept_and_none_takes_the_place_of_ours() ->
 
 def test_a_model_that_only_writes_is_refused() -> None:
     class Writer:
-        id, options, chunk = "writer/x", {}, 1
+        id, chunk = "writer/x", 1
+        options: Mapping[str, str] = {}
 
         def generate(self, sources: list[str]) -> list[str]:
             return sources

@@ -50,7 +50,9 @@ def test_a_broken_training_goes_on_as_if_nothing_had_happened(tmp_path: Path, op
 
 
 def test_the_loss_falls(tmp_path: Path) -> None:
-    losses = train(lesson(), recipe(90), tmp_path, settings=TrainingSettings(0, 0, keep_checkpoint=False)).losses
+    losses = train(
+        lesson(), recipe(90), tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)
+    ).losses
     assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
 
 
@@ -124,7 +126,7 @@ def test_the_last_weights_are_averaged_as_told_even_when_training_was_broken(tmp
         )
     train(broken, recipe(average=4), tmp_path / "broken", settings=settings)
     for name, tensor in broken.model.state_dict().items():
-        expected = sum(moment[name].double() for moment in moments) / 4  # type: ignore[arg-type]
+        expected = sum(moment[name].double() for moment in moments) / 4
         torch.testing.assert_close(tensor.double(), expected, rtol=0, atol=1e-6)
 
 

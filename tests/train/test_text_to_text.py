@@ -28,7 +28,7 @@ SHAPE = Shape(layers=1, embedding_size=32, heads=4, inner=64)
 def tasks(count: int, seed: int = 0) -> Examples:
     """Words to be copied or turned round."""
     draw = random.Random(seed)
-    found = {}
+    found: dict[str, str] = {}
     while len(found) < count:
         words = draw.choices("ABCDE", k=draw.randint(1, 3))
         verb = draw.choice(["copy", "reverse"])

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Recorder, Served, client_of
 from starlette.testclient import TestClient
 
+from browsing import Recorder, Served, client_of
 from patience import PATIENCE
 from wug.runs.store import Store
 from wug.web.site import Site

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Served, free_port
 
 import material
+from browsing import Served, free_port
 from wug.runs import tidying
 from wug.runs.progress import Report
 from wug.runs.store import Store

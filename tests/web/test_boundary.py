@@ -7,7 +7,7 @@ from dataclasses import replace
 from starlette.testclient import TestClient
 
 import material
-from wug.types import Result
+from wug.types import Result, Signature
 from wug.web.site import Site
 
 
@@ -21,7 +21,7 @@ def counted(boundary: str | None, shift: float = 0.0) -> Result:
         for outcome in made.outcomes
     ]
     way = f"|boundary:{boundary}" if boundary else ""
-    return replace(made, signature=f"{made.signature}|bos:yes{way}", outcomes=tuple(moved))
+    return replace(made, signature=Signature.read(f"{made.signature}|bos:yes{way}"), outcomes=tuple(moved))
 
 
 def _moved(conditions: dict, shift: float) -> dict:  # type: ignore[type-arg]
@@ -45,7 +45,10 @@ def test_both_values_stand_side_by_side(client: TestClient, site: Site) -> None:
 
 def test_where_only_one_was_asked_the_page_has_the_command_for_the_other(client: TestClient, site: Site) -> None:
     material.keep(site.store, counted(None))
-    material.keep(site.store, replace(counted("yes"), signature="wug:0|suite:number_prep@other|bos:yes|boundary:yes"))
+    material.keep(
+        site.store,
+        replace(counted("yes"), signature=Signature.read("wug:0|suite:number_prep@other|bos:yes|boundary:yes")),
+    )
     page = client.get("/result/1/boundary").text
     assert "-M boundary=yes</code>" in page
     assert page.count('scope="col" class="num"') == 2  # one column in each of the two tables

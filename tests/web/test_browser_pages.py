@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browsing import Served
 
 import material
+from browsing import Served
 
 EMPTY = ("/", "/compare")
 RESULTS = 11

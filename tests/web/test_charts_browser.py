@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Served
 from playwright.sync_api import expect
 
 import material
+from browsing import Served
 from wug import stats
 from wug.show.page import Report, render
-from wug.types import Outcome, Result
+from wug.types import Outcome, Result, Signature
 
 POINTS = "path[aria-roledescription='point']"
 LEGEND = ".legend button"
@@ -46,8 +46,8 @@ def two_items(*names: str, items: int = 2) -> Result:
         outcomes.append(Outcome(str(number), "all_predictions", True, {}, {"conditions": conditions}))
         outcomes.append(Outcome(str(number), "prediction_0", number != 1, {}, {"margin": number - 1.5}))
     return Result(
-        suite="design", kind="syntaxgym", model=material.MODEL, status="complete", signature="wug:0", n=items,
-        estimates=made.estimates, outcomes=tuple(outcomes), descriptions=made.descriptions,
+        suite="design", kind="syntaxgym", model=material.MODEL, status="complete", signature=Signature.read("wug:0"),
+        n=items, estimates=made.estimates, outcomes=tuple(outcomes), descriptions=made.descriptions,
         meta={"regions": {"1": "noun", "2": "verb", "3": "end"}, "formulas": formulas, "metric": ["sum"]},
     )  # fmt: skip
 
@@ -130,7 +130,15 @@ def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any
         for check in ("consistency", "original_accuracy", "unrolled_accuracy"):
             outcomes.append(Outcome(str(number), check, number % 5 != 0, groups, {}))
     made = Result(
-        "localism", "pcfgset", "m/x@1", "complete", "wug:0", 60, tuple(stats.estimates(outcomes)), (), tuple(outcomes)
+        "localism",
+        "pcfgset",
+        "m/x@1",
+        "complete",
+        Signature.read("wug:0"),
+        60,
+        tuple(stats.estimates(outcomes)),
+        (),
+        tuple(outcomes),
     )
     material.keep(served.site.store, made)
     page.goto("/result/1")
@@ -249,7 +257,15 @@ def test_the_items_of_cogs_fit_on_a_phone(served: Served, new_context: Any) -> N
         for number in range(4)
     ]
     made = Result(
-        "cogs", "cogs", "m/x@1", "complete", "wug:0", 4, tuple(stats.estimates(outcomes)), (), tuple(outcomes)
+        "cogs",
+        "cogs",
+        "m/x@1",
+        "complete",
+        Signature.read("wug:0"),
+        4,
+        tuple(stats.estimates(outcomes)),
+        (),
+        tuple(outcomes),
     )
     material.keep(served.site.store, made)
     page = new_context(viewport={"width": 390, "height": 844}).new_page()

@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 import pytest
-from browsing import Served
 from starlette.testclient import TestClient
 
 import made_runs
 import material
+from browsing import Served
 from wug.web.site import Site
 
 SEEDS = [f"causal/lab/small-seed{seed}@{seed}" for seed in (1, 2, 3)]

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import client_of, full_disk
 from starlette.testclient import TestClient
 
 import material
+from browsing import client_of, full_disk
 from wug.runs.store import Store
-from wug.types import Outcome, Result
+from wug.types import Outcome, Result, Signature
 from wug.web import bundle, suite_files
 from wug.web.drafts import Drafts
 from wug.web.site import Site
@@ -201,7 +201,19 @@ def test_control_characters_in_names_are_shown_as_pictures(site: Site, client: T
     outcome = Outcome(CONTROL, CONTROL, True, {CONTROL: CONTROL}, {"good": CONTROL, "bad": "b"})
     material.keep(
         site.store,
-        Result(CONTROL, "pairs", f"causal/{CONTROL}@1", "complete", CONTROL, 1, (), (CONTROL,), (outcome,), {}, {}),
+        Result(
+            CONTROL,
+            "pairs",
+            f"causal/{CONTROL}@1",
+            "complete",
+            Signature.read(CONTROL),
+            1,
+            (),
+            (CONTROL,),
+            (outcome,),
+            {},
+            {},
+        ),
     )
     for path in ("/", "/run/1", "/result/1", "/result/1/items", "/result/1/item/0", "/suite?name=" + "%1b"):
         text = client.get(path).text

@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from asking import ended, shared
-from browsing import client_of
 from starlette.testclient import TestClient
 
+from asking import ended, shared
+from browsing import client_of
 from command_line import wug
 from reference import reference
 from wug.families import syntaxgym

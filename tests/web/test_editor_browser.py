@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import ended, shared
-from browsing import full_disk
-from editing import cell, document, grid, kept_, paste, ready
 from playwright.sync_api import expect
 
+from asking import ended, shared
+from browsing import full_disk
 from command_line import wug
+from editing import cell, document, grid, kept_, paste, ready
 from reference import reference
 from wug.errors import InputError
 from wug.runs.store import Store

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import shared
-from editing import cell, document, grid, kept_, paste, ready
 from playwright.sync_api import expect
 
+from asking import shared
+from editing import cell, document, grid, kept_, paste, ready
 from wug.runs.store import Store
 from wug.web.site import Site
 
@@ -213,7 +213,12 @@ def test_saving_again_asks_nothing_until_someone_else_has_changed_the_file(
     page = begin()
     recorder.expected.append("409")
     questions: list[str] = []
-    page.on("dialog", lambda dialog: (questions.append(dialog.message), dialog.dismiss()))
+
+    def refuse(dialog: Any) -> None:
+        questions.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", refuse)
     page.fill("#meta-name", "again")
     page.keyboard.press("Control+s")
     page.click("#save-go")

@@ -13,10 +13,10 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from browsing import OWN, Served
 from starlette.testclient import TestClient
 
 import material
+from browsing import OWN, Served
 from wug.errors import InputError
 from wug.web import entrance, serving
 from wug.web.app import create
@@ -156,7 +156,7 @@ def test_a_secret_that_is_easily_guessed_or_fits_no_address_is_refused(secret: s
 
 
 def test_the_user_chooses_the_secret(tmp_path: Path) -> None:
-    options = serving.Options(tmp_path / "wug.db", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, SECRET)
+    options = serving.Options(tmp_path / "wug.db", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, secret=SECRET)
     assert serving.site_of(options).secret == SECRET
     assert SECRET not in repr(options)
 

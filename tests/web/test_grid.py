@@ -188,7 +188,10 @@ def test_an_address_keeps_what_is_not_changed() -> None:
 def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_of_a_run() -> None:
     runs = [run(3, note="with care"), run(2, "gpt2", name="final"), run(1, "pythia", "failed", message="no server")]
     results = [kept(1, 1, "npi")]
-    numbers = lambda wanted: [one.id for one in fitting(runs, results, wanted)]  # noqa: E731
+
+    def numbers(wanted: Wanted) -> list[int]:
+        return [one.id for one in fitting(runs, results, wanted)]
+
     assert numbers(Wanted()) == [3, 2, 1]
     assert numbers(Wanted(sort="run")) == [1, 2, 3]
     assert numbers(Wanted(sort="name")) == [2, 1, 3]

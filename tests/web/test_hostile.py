@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
-from browsing import Served
 from starlette.testclient import TestClient
 
 import material
+from browsing import Served
 from patience import PATIENCE
 from wug.web.site import Site
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browsing import Served
 
 import material
+from browsing import Served
 from patience import PATIENCE
 from wug.runs import tidying
 from wug.runs.progress import Report

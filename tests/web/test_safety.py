@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browsing import Served, client_of
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -18,6 +17,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 import material
+from browsing import Served, client_of
 from patience import PATIENCE
 from wug.web import failures, safety
 from wug.web.site import Forbidden, Site

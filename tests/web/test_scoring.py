@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import ended, gone, heard
 
+from asking import ended, gone, heard
 from patience import PATIENCE
 from wug.errors import ModelError
 from wug.families import syntaxgym

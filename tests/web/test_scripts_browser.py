@@ -9,16 +9,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from asking import shared
 from playwright.sync_api import expect
 
 import material
+from asking import shared
 from wug import stats
 from wug.runs.evaluate import conclude
 from wug.runs.opening import open_model, open_suites
 from wug.runs.store import Store
 from wug.show.page import Report, render
-from wug.types import Outcome, Result
+from wug.types import Outcome, Result, Signature
 from wug.web.site import Site
 
 SENTENCES = {
@@ -118,7 +118,9 @@ def test_the_words_of_a_pair_run_from_right_to_left(page: Any, site: Site) -> No
     detail = {"good": good, "bad": bad, "logprob_good": -2.0, "logprob_bad": -1.0}
     shaded = {**detail, "words_good": words["good"], "words_bad": words["bad"]}
     rows = [Outcome("1", "accuracy", False, {}, shaded), Outcome("2", "accuracy", False, {}, detail)]
-    found = Result("p", "pairs", "m", "complete", "wug:0", 2, tuple(stats.estimates(rows)), (), tuple(rows))
+    found = Result(
+        "p", "pairs", "m", "complete", Signature.read("wug:0"), 2, tuple(stats.estimates(rows)), (), tuple(rows)
+    )
     material.keep(site.store, found)
     page.goto("/result/1/items")
     boxes = page.locator(".tokens-line").first.locator("b").evaluate_all(BOXES)

@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from asking import shared
-from browsing import client_of
 from starlette.testclient import TestClient
 
+from asking import shared
+from browsing import client_of
 from tiny_masked import save_masked
 from wug.types import Scored, Token
 from wug.web.scoring import Scoring

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import shared
 from playwright.sync_api import expect
 
+from asking import shared
 from wug.runs.store import Store
 from wug.web.site import Site
 

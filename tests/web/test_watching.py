@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from browsing import Served, client_of
 from starlette.testclient import TestClient
 
+from browsing import Served, client_of
 from patience import PATIENCE
 from wug.runs.shelf import Shelf
 
@@ -54,10 +54,11 @@ def stored(shelf: Shelf) -> Seen:
 def read(html: str) -> Seen:
     """What the page of the run says."""
     found = FAR.search(html.partition('id="about"')[2].partition("<details")[0])
-    numbers = tuple(int(number.replace(",", "")) for number in found.groups()) if found else (0, 0, 0, 0)
+    numbers = [int(number.replace(",", "")) for number in found.groups()] if found else [0, 0, 0, 0]
+    done, questions, judged, suites = numbers
     status = STATUS.search(html)
     assert status is not None
-    return Seen(status[1], *numbers, len(re.findall(r'<tr id="result-\d+"', html)))
+    return Seen(status[1], done, questions, judged, suites, len(re.findall(r'<tr id="result-\d+"', html)))
 
 
 @contextmanager

@@ -14,12 +14,13 @@ from command_line import wug
 from wug.errors import InputError, SuiteError
 from wug.families import choices
 from wug.families.choices import Candidate
+from wug.families.choices.suite import ChoicesSuite
 from wug.rows import InMemory
 from wug.runs.evaluate import conclude
 from wug.runs.opening import family_of, open_suites
 from wug.show.text import item_lines
 from wug.show.views import items_of
-from wug.types import Estimate, Request, Result, Scored, Token
+from wug.types import Estimate, Request, Result, Scored, Suite, Token
 
 CONTEXT = "Ann has a cup in"
 
@@ -56,6 +57,13 @@ def jsonl(folder: Path, *rows: Mapping[str, Any], name: str = "items.jsonl") -> 
 
 def row(*options: str, answer: object = 1, context: str = CONTEXT, **more: object) -> dict[str, Any]:
     return {"context": context, "options": list(options), "answer": answer, **more}
+
+
+def only(suites: Sequence[Suite]) -> ChoicesSuite:
+    """The one suite that was read."""
+    (suite,) = suites
+    assert isinstance(suite, ChoicesSuite)
+    return suite
 
 
 def run(path: Path, model: Words, **options: str) -> Result:
@@ -160,7 +168,7 @@ COMPS = {
     "prefix_acceptable": "A dog", "prefix_unacceptable": "A cat", "property_phrase": "can bark.",
     "negative_sample_type": "taxonomic", "similarity": 0.5,
 }  # fmt: skip
-BOXES = {
+BOXES: dict[str, Any] = {
     "input_prefix": "Box 0 contains the cup. Box 1 contains the pen. Box 0 contains", "numops": 0,
     "options": [" the cup.", " the pen.", " nothing."],
 }  # fmt: skip
@@ -169,7 +177,7 @@ BOXES = {
 def test_ewok_asks_of_each_target_in_which_context_it_is_more_probable(tmp_path: Path) -> None:
     path = jsonl(tmp_path, EWOK)
     assert family_of(path) == "choices"
-    (suite,) = choices.read(path, {})
+    suite = only(choices.read(path, {}))
     first, second = suite.choices
     assert [one.text for one in first.candidates] == [
         "The stone is heavy. It is hard to lift.", "The stone is light. It is hard to lift.",
@@ -185,7 +193,7 @@ def test_ewok_asks_of_each_target_in_which_context_it_is_more_probable(tmp_path:
 
 
 def test_ewok_can_compare_the_targets_of_a_context(tmp_path: Path) -> None:
-    (suite,) = choices.read(jsonl(tmp_path, EWOK), {"compare": "targets"})
+    suite = only(choices.read(jsonl(tmp_path, EWOK), {"compare": "targets"}))
     first, second = suite.choices
     assert [one.text for one in first.candidates] == [
         "The stone is heavy. It is hard to lift.", "The stone is heavy. It is easy to lift.",
@@ -206,14 +214,14 @@ def test_the_two_items_of_a_row_are_one_unit_and_both_must_hold(tmp_path: Path) 
 
 
 def test_comps_asks_after_which_concept_the_phrase_is_more_probable(tmp_path: Path) -> None:
-    (suite,) = open_suites(str(jsonl(tmp_path, COMPS)))
+    suite = only(open_suites(str(jsonl(tmp_path, COMPS))))
     [choice] = suite.choices
     assert choice.candidates == (Candidate("A dog", " can bark."), Candidate("A cat", " can bark."))
     assert (choice.item, choice.right, choice.groups) == ("7", 0, {"negative_sample": "taxonomic"})
 
 
 def test_entity_tracking_has_the_right_option_first(tmp_path: Path) -> None:
-    (suite,) = open_suites(str(jsonl(tmp_path, BOXES)))
+    suite = only(open_suites(str(jsonl(tmp_path, BOXES))))
     [choice] = suite.choices
     assert [one.text for one in choice.candidates] == [BOXES["input_prefix"] + option for option in BOXES["options"]]
     assert (choice.right, choice.groups) == (0, {"operations": "0"})
@@ -225,7 +233,7 @@ def test_a_plain_table_may_have_a_column_for_each_option(tmp_path: Path, delimit
     rows.append(["Bob", "sat", "sit", "", "sit"])
     path = tmp_path / name
     path.write_text("\n".join(delimiter.join(cells) for cells in rows), encoding="utf-8")
-    (suite,) = open_suites(str(path))
+    suite = only(open_suites(str(path)))
     assert [[one.words for one in choice.candidates] for choice in suite.choices] == [
         ["sat", "sit", "sits"], ["sat", "sit"],
     ]  # fmt: skip
@@ -235,7 +243,7 @@ def test_a_plain_table_may_have_a_column_for_each_option(tmp_path: Path, delimit
 def test_a_table_of_other_columns_is_read_as_the_user_says(tmp_path: Path) -> None:
     path = jsonl(tmp_path, {"ctx": "Ann", "endings": ["sat", "sit"], "label": 0, "topic": "posture", "n": "a"})
     options = {"context": "ctx", "options": "endings", "answer": "label", "answers_from": "0", "item": "n"}
-    (suite,) = open_suites(str(path), {**options, "groups": "topic"}, kind="choices")
+    suite = only(open_suites(str(path), {**options, "groups": "topic"}, kind="choices"))
     [choice] = suite.choices
     assert (choice.item, choice.right, choice.groups) == ("a", 0, {"topic": "posture"})
 
@@ -255,7 +263,7 @@ def test_a_table_of_other_columns_is_read_as_the_user_says(tmp_path: Path) -> No
 def test_a_space_is_put_where_context_and_option_have_none(
     tmp_path: Path, context: str, option: str, join: str, text: str
 ) -> None:
-    (suite,) = choices.read(jsonl(tmp_path, row(option, "x", context=context)), {"join": join})
+    suite = only(choices.read(jsonl(tmp_path, row(option, "x", context=context)), {"join": join}))
     asked = suite.choices[0].candidates[0]
     assert asked.text == text
     assert text[slice(*asked.span)] == option.strip()

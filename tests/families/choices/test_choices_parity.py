@@ -31,23 +31,22 @@ def lines(shape: str, count: int) -> list[dict[str, Any]]:
     for number in range(count):
         a, b, c, d, e, f, *_ = made[8 * number :]
         contexts, options = [f"{a} {b}", f"{c} {d}"], [e, f"{f} {a}", c, f"{d} 3"]
-        found.append(
-            {
-                "ewok": {"Context1": contexts[0], "Context2": contexts[1], "Target1": e, "Target2": f, "Domain": "x"},
-                "comps": {"prefix_acceptable": contexts[0], "prefix_unacceptable": contexts[1], "property_phrase": e},
-                "entity-tracking": {
-                    "input_prefix": contexts[0],
-                    "options": [f" {option}" for option in options],
-                    "numops": number % 3,
-                },
-                # With white space behind the context in every second row.
-                "table": {
-                    "context": contexts[0] + " " * (number % 2),
-                    "options": options[: 2 + number % 3],
-                    "answer": 2,
-                },
-            }[shape]
-        )
+        made_up: dict[str, dict[str, Any]] = {
+            "ewok": {"Context1": contexts[0], "Context2": contexts[1], "Target1": e, "Target2": f, "Domain": "x"},
+            "comps": {"prefix_acceptable": contexts[0], "prefix_unacceptable": contexts[1], "property_phrase": e},
+            "entity-tracking": {
+                "input_prefix": contexts[0],
+                "options": [f" {option}" for option in options],
+                "numops": number % 3,
+            },
+            # With white space behind the context in every second row.
+            "table": {
+                "context": contexts[0] + " " * (number % 2),
+                "options": options[: 2 + number % 3],
+                "answer": 2,
+            },
+        }
+        found.append(made_up[shape])
     return found
 
 

@@ -16,6 +16,7 @@ from wug.families.cogs.logical_form import ERRORS
 from wug.families.cogs.show.errors import LABELS
 from wug.families.cogs.show.lines import TERMS
 from wug.families.cogs.show.types import short
+from wug.families.cogs.suite import CogsSuite
 from wug.rows import InMemory
 from wug.runs.average import averages
 from wug.runs.evaluate import conclude
@@ -23,7 +24,7 @@ from wug.show.page import Report, render
 from wug.show.view import Figure, Item, Numbers, Part, Prose, Table
 from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.stats import estimates
-from wug.types import Result
+from wug.types import Result, Signature
 
 BOY = "* boy ( x _ 1 ) ; want . agent ( x _ 2 , x _ 1 ) AND want . theme ( x _ 2 , x _ 4 ) AND cake ( x _ 4 )"
 GOLD = [
@@ -50,8 +51,8 @@ def scored(folder: Path, predicted: Sequence[Sequence[str]] = (PREDICTED,), **op
     for number, forms in enumerate(predicted):
         paths.append(folder / f"system_{number}.txt")
         paths[-1].write_text("".join(f"{form}\n" for form in forms), encoding="utf-8")
-    systems = family.score(gold, paths, **options)
-    suite = family.CogsSuite(systems[0].gold, systems[0].settings)
+    systems = family.score(gold, paths, dialect=None, **options)
+    suite = CogsSuite(systems[0].gold, systems[0].settings)
     results = [
         conclude(suite, f"file/{number}", f"wug:0.1.0|suite:gen|model:{number}", judged.rows())
         for number, judged in enumerate(systems)
@@ -281,7 +282,7 @@ def test_the_page_has_no_loose_ends(seen: Seen) -> None:
 
 
 def test_a_result_without_anything_still_has_its_section() -> None:
-    result = Result("s", "cogs", "m", "failed", "", 0, ())
+    result = Result("s", "cogs", "m", "failed", Signature.read(""), 0, ())
     assert "failed" in read(render([Report(result)])).text
 
 

@@ -167,7 +167,7 @@ def test_a_held_out_word_is_shown_as_what_it_is_called(seen: str) -> None:
             assert (roles, event.form) == (["agent"], "active")
             assert "agent" in event.before
         case "obj_common" | "obj_proper":
-            assert (roles, event.form, event.before) == (["theme"], "active", {"agent"})
+            assert (roles, event.form, event.before) == (["theme"], "active", frozenset({"agent"}))
         case "unacc_subj":
             assert (roles, event.form, set(event.arguments)) == (["theme"], "active", {"theme"})
         case "active":
@@ -196,9 +196,9 @@ def test_every_line_of_a_lexical_type_has_the_word_in_its_new_place(kind: str) -
         roles = [role for role, argument in event.arguments.items() if argument == word]
         shape = (list(event.arguments), event.form)
         if "_to_obj_" in kind:
-            assert (roles, event.form, event.before) == (["theme"], "active", {"agent"})
+            assert (roles, event.form, event.before) == (["theme"], "active", frozenset({"agent"}))
         elif "_to_subj_" in kind:
-            assert (roles, event.form, event.before) == (["agent"], "active", {"agent"})
+            assert (roles, event.form, event.before) == (["agent"], "active", frozenset({"agent"}))
         elif kind == "prim_to_inf_arg":
             assert (event.arguments["xcomp"], event.form) == (word, "active")
         elif kind == "active_to_passive":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from wug.types import Outcome, Request, Scored
 class Letters:
     """Every word has the log-probability of minus its length."""
 
-    id, options, chunk, ordered = "letters/x", {}, 10, False
+    id, chunk, ordered = "letters/x", 10, False
+    options: Mapping[str, str] = {}
 
     def __init__(self) -> None:
         self.asked: list[Request] = []

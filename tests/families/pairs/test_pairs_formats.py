@@ -23,6 +23,7 @@ class Shorter:
 
     id: str = "shorter"
     chunk: int = 4
+    ordered: bool = False
     options: dict[str, str] = field(default_factory=dict)
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:

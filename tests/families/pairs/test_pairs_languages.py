@@ -69,7 +69,8 @@ def test_a_score_is_divided_by_tokens_characters_or_bytes(
 def in_three_languages(tmp_path: Path) -> Result:
     """1 of 1 right in Dutch, 1 of 2 in Turkish, 1 of 4 in Japanese."""
     right = {"nl": [True], "tr": [True, False], "ja": [True, False, False, False]}
-    lines, logprobs = ["good_sentence,bad_sentence,language"], {}
+    lines = ["good_sentence,bad_sentence,language"]
+    logprobs: dict[str, float] = {}
     for language, values in right.items():
         for number, value in enumerate(values):
             good, bad = f"{language} good {number}", f"{language} bad {number}"

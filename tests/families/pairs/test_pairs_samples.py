@@ -31,6 +31,7 @@ class MadeUp:
 
     id: str = "made up"
     chunk: int = 100
+    ordered: bool = False
     options: dict[str, str] = field(default_factory=dict)
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:

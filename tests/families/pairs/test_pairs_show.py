@@ -28,7 +28,7 @@ from wug.show.page import Report, render
 from wug.show.view import Facts, Figure, Item, Line, Lines, Numbers, Part, Prose, Table, Tally
 from wug.show.views import batches, made
 from wug.stats import estimates
-from wug.types import Estimate, Outcome, Request, Result, Scored
+from wug.types import Estimate, Outcome, Request, Result, Scored, Signature
 
 
 @dataclass
@@ -148,7 +148,7 @@ def published(columns: Mapping[str, Sequence[tuple[float, float]]]) -> Result:
         kind="pairs",
         model="file/scores",
         status="complete",
-        signature="wug:0.1.0",
+        signature=Signature.read("wug:0.1.0"),
         n=4,
         estimates=(*estimates(outcomes), *means),
         outcomes=tuple(outcomes),
@@ -245,7 +245,7 @@ def test_a_histogram_has_the_colours_that_it_is_told() -> None:
 
 def test_the_scale_of_margins_is_what_was_compared(result: Result) -> None:
     for field, words in (("normalise:word", "log-probability per word"), ("slor:1f3a", "SLOR")):
-        changed = replace(result, signature=f"wug:0.1.0|suite:blimp|{field}")
+        changed = replace(result, signature=Signature.read(f"wug:0.1.0|suite:blimp|{field}"))
         assert words in figure(changed, "Margins").note
         [sample] = show.items(changed, InMemory(changed.outcomes)).samples
         assert f"Numbers are the {words}" in sample.note

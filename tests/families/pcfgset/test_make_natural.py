@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from random import Random
 
@@ -73,7 +74,7 @@ def test_names_are_dealt_until_each_is_used_up() -> None:
 
 def test_a_name_is_that_of_its_argument() -> None:
     names = Names({"append": 1, "append copy": 1, "append , echo": 1, "echo shift": 1})
-    shape = ["prepend", "reverse", 2, ",", "reverse", "reverse", 3]
+    shape: list[str | int] = ["prepend", "reverse", 2, ",", "reverse", "reverse", 3]
     assert names.dealt(list(shape), Random(0)) == ["append", "copy", 2, ",", "echo", "shift", 3]
 
 
@@ -89,4 +90,4 @@ def test_a_shape_has_the_depth_and_length_that_was_wanted() -> None:
 
 def deviation(values: list[int]) -> float:
     mean = sum(values) / len(values)
-    return (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from wug.families.pcfgset.localism import answered_steps
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.pcfgset.tree import answer_tree
 from wug.models.oracle import Oracle
-from wug.types import Notice, Outcome, text_of
+from wug.types import Notice, Outcome, Row, text_of
 
 FILE = """unrolled\tcopy M5 B15 \t*1
 unrolled\trepeat *1\tM5 B15 M5 B15
@@ -29,7 +29,8 @@ original\tappend echo A1 B2 , reverse C3 D4\tA1 B2 B2 D4 C3
 class Replies:
     """A model that answers from a table, and by the rules where that has nothing."""
 
-    id = "replies"
+    id, chunk = "replies", 100
+    options: Mapping[str, str] = {}
 
     def __init__(self, replies: dict[str, str] | None = None) -> None:
         self.replies = replies or {}
@@ -49,8 +50,8 @@ def suite(folder: Path, text: str = FILE) -> PcfgSuite[Any]:
     return found
 
 
-def outcomes(rows: object, check: str = "consistency") -> list[Outcome]:
-    return [row for row in rows if isinstance(row, Outcome) and row.check == check]  # type: ignore[attr-defined]
+def outcomes(rows: Iterable[Row], check: str = "consistency") -> list[Outcome]:
+    return [row for row in rows if isinstance(row, Outcome) and row.check == check]
 
 
 def test_questions_go_level_by_level_with_whole_sources_in_the_first(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from wug.types import Estimate, Notice, Outcome, Row
 class Answers:
     """A model that gives the answers it was made with."""
 
-    id = "answers"
+    id, chunk = "answers", 100
+    options: Mapping[str, str] = {}
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)

@@ -116,8 +116,8 @@ def test_every_published_value_is_reproduced(test: str) -> None:
         assert round(found["1"]["consistency", "intermediate=over 5"], 2) == 0.21
         traces = {run: folder / f"localism/run={run}.txt.gz" for run in runs}
         for run, trace in traces.items():
-            for length, value in as_the_released_script_prints(gzip.decompress(trace.read_bytes()).decode()).items():
-                assert found[run]["consistency", f"strings={length}"] == pytest.approx(value, abs=1e-9)
+            for length, share in as_the_released_script_prints(gzip.decompress(trace.read_bytes()).decode()).items():
+                assert found[run]["consistency", f"strings={length}"] == pytest.approx(share, abs=1e-9)
     if test in TABLE:
         check, mean, spread = TABLE[test]
         over_runs = [found[one][check, "all"] for one in runs]

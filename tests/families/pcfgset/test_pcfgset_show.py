@@ -26,7 +26,7 @@ from wug.show.page import Report, render
 from wug.show.view import Figure, Item, Later, Lines, Numbers, Prose, Tally, Tree
 from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.stats import estimates
-from wug.types import Estimate, Outcome, Result, Row, Suite
+from wug.types import Estimate, Outcome, Result, Row, Signature, Suite
 
 LINES = ["copy A1 B2", "repeat A1 B2", "append repeat A1 B2 , C3 D4", "reverse echo A1 B2"]
 
@@ -188,7 +188,7 @@ def test_pairs_that_systematicity_holds_out_have_their_chart(tmp_path: Path) -> 
 def test_points_of_few_items_are_in_the_table_alone() -> None:
     cells = {"1": 40, "2": 30, "3": 20, "4": 2}
     outcomes = [Outcome(f"{d}/{n}", "accuracy", True, {"depth": d}) for d, many in cells.items() for n in range(many)]
-    result = Result("s", "pcfgset", "m", "complete", "", 92, tuple(estimates(outcomes)))
+    result = Result("s", "pcfgset", "m", "complete", Signature.read(""), 92, tuple(estimates(outcomes)))
     found = figure(result, "Accuracy by depth")
     assert [row["x"] for row in found.chart.to_dict()["data"]["values"]] == [1, 2, 3]
     assert [row[0] for row in found.rows] == ["1", "2", "3", "4"]
@@ -311,7 +311,7 @@ def test_a_very_deep_tree_is_cut_and_says_so(tmp_path: Path) -> None:
     detail = {"source": "", "target": "A1", "answer": "B2", "steps": steps}
     outcome = Outcome("1", "consistency", False, {"steps": str(depth)}, detail)
     made = (outcome, Outcome("1", "unrolled_accuracy", True), Outcome("1", "original_accuracy", False))
-    result = Result("s", "pcfgset", "m", "complete", "", 1, tuple(estimates(made)), outcomes=made)
+    result = Result("s", "pcfgset", "m", "complete", Signature.read(""), 1, tuple(estimates(made)), outcomes=made)
     tree, _ = only_item(result).parts
     assert isinstance(tree, Tree)
     assert len(tree.nodes) == NODES
@@ -419,15 +419,18 @@ def test_each_test_has_the_headline_of_the_paper(tmp_path: Path) -> None:
 
 
 def test_means_over_runs_have_their_curves_and_no_answers(tmp_path: Path) -> None:
-    runs = [plain(tmp_path, {}), replace(plain(tmp_path, {"copy A1 B2": ""}), signature="wug:0.1.0|suite:x|model:b")]
-    [mean] = averages([replace(runs[0], signature="wug:0.1.0|suite:x|model:a"), runs[1]])
+    runs = [
+        plain(tmp_path, {}),
+        replace(plain(tmp_path, {"copy A1 B2": ""}), signature=Signature.read("wug:0.1.0|suite:x|model:b")),
+    ]
+    [mean] = averages([replace(runs[0], signature=Signature.read("wug:0.1.0|suite:x|model:a")), runs[1]])
     assert sampled(mean) == []
     assert parts(mean, Numbers)[0].rows[0].text == "87.5\u00a0%"
     assert "standard deviation" in figure(mean, "Accuracy by depth").note
 
 
 def test_a_result_without_anything_still_has_its_section() -> None:
-    result = Result("s", "pcfgset", "m", "failed", "", 0, ())
+    result = Result("s", "pcfgset", "m", "failed", Signature.read(""), 0, ())
     assert "failed" in read(render([Report(result)])).text
 
 
@@ -456,7 +459,9 @@ def test_samples_stand_by_their_number_of_steps(tmp_path: Path) -> None:
             Outcome(str(number), "unrolled_accuracy", False, {"steps": str(steps)}),
         )
     ]
-    result = Result("s", "pcfgset", "m", "complete", "", 3, tuple(estimates(made)), outcomes=tuple(made))
+    result = Result(
+        "s", "pcfgset", "m", "complete", Signature.read(""), 3, tuple(estimates(made)), outcomes=tuple(made)
+    )
     assert [batch.name for batch in sampled(result)] == ["1 step", "2 steps", "10 steps"]
 
 

@@ -90,7 +90,7 @@ def test_the_task_has_the_same_verdicts(seed: int) -> None:
 
 def test_an_answer_is_kept_with_the_bound_that_it_was_given(tmp_path: Any) -> None:
     """Of a model that takes no notice of bounds, the answer is the same with any, and is asked for once."""
-    questions = [Source("copy A1", 3), Source("copy A1", 9), "copy A1"]
+    questions: list[str | Source] = [Source("copy A1", 3), Source("copy A1", 9), "copy A1"]
     for bounded, times in ((True, 3), (False, 1)):
         model = Rambling(3, bounded=bounded, id=f"rambling {bounded}")
         with closing(Cache(tmp_path / "answers.db")) as cache:

@@ -12,7 +12,7 @@ import pytest
 from wug.errors import InputError
 from wug.families.syntaxgym.evaluated import EvaluatedSuite, read_evaluated
 from wug.families.syntaxgym.tables import surprisals
-from wug.types import Notice, Outcome, Result
+from wug.types import Notice, Outcome, Result, Signature
 
 
 def region(number: int, bits: object) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def verdicts(path: Path, gold: Path | None = None, metric: str | None = None) ->
 
 def result_of(evaluated: EvaluatedSuite) -> Result:
     outcomes = tuple(row for row in evaluated.rows() if isinstance(row, Outcome))
-    return Result("wugs", "syntaxgym", "m", "complete", "", 1, (), outcomes=outcomes)
+    return Result("wugs", "syntaxgym", "m", "complete", Signature.read(""), 1, (), outcomes=outcomes)
 
 
 def gold_of(document: dict[str, Any], path: Path) -> Path:

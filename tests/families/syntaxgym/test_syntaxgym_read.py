@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
 from wug.families import syntaxgym
-from wug.families.syntaxgym import SyntaxGymSuite
+from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.types import Check, Suite
 
 

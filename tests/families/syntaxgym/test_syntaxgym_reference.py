@@ -19,9 +19,10 @@ from reference import reference
 from wug.alignment import align
 from wug.families import syntaxgym
 from wug.families.syntaxgym.evaluated import read_evaluated
+from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.tables import surprisals as surprisals_of_syntaxgym
-from wug.families.syntaxgym.write import evaluated_json
-from wug.types import LN2, Notice, Outcome, Request, Result, Row, Scored
+from wug.families.syntaxgym.write import evaluated_json, to_json
+from wug.types import LN2, Notice, Outcome, Request, Result, Row, Scored, Signature
 
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 CASES = [("test", "test_", model) for model in ("grnn", "transformer-xl")]
@@ -37,6 +38,7 @@ class Published:
     id: str = "published"
     options: Mapping[str, str] = field(default_factory=dict)
     chunk: int = 100
+    ordered: bool = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         scored = []
@@ -55,6 +57,7 @@ class Hashed:
     id: str = "hashed"
     options: Mapping[str, str] = field(default_factory=dict)
     chunk: int = 100
+    ordered: bool = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         return [self.scored(request.text) for request in requests]
@@ -92,7 +95,9 @@ def test_token_surprisals_give_the_published_region_values(folder: str, prefix: 
     suite = syntaxgym.read(base / f"{prefix}in.json", {"eos": "last_region", "metric": "all"})[0]
     rows = [row for row in suite.run(published(folder, prefix, model)) if isinstance(row, Outcome)]
     found = evaluated_json(
-        Result(suite.name, suite.kind, model, "complete", "", 1, (), outcomes=tuple(rows), meta=suite.meta)
+        Result(
+            suite.name, suite.kind, model, "complete", Signature.read(""), 1, (), outcomes=tuple(rows), meta=suite.meta
+        )
     )
     expected = json.loads((base / f"{prefix}out_{model}.json").read_text(encoding="utf-8"))
     compared = 0
@@ -151,13 +156,15 @@ def _with_formula(path: Path, formula: str) -> Path:
 def test_an_evaluated_suite_makes_the_published_table() -> None:
     evaluated = read_evaluated(data("reference_cases/extracted/dummy_suite_evaluated.json"))
     outcomes = tuple(row for row in evaluated.rows() if isinstance(row, Outcome))
-    columns, rows = surprisals_of_syntaxgym([Result("s", "syntaxgym", "m", "complete", "", 1, (), outcomes=outcomes)])
+    columns, rows = surprisals_of_syntaxgym(
+        [Result("s", "syntaxgym", "m", "complete", Signature.read(""), 1, (), outcomes=outcomes)]
+    )
     cells = [["" if cell is None else str(cell) for cell in row[1:]] for row in (columns, *rows)]
     with data("reference_cases/extracted/dummy_suite_as_dataframe.csv").open(encoding="utf-8", newline="") as lines:
         assert cells == list(csv.reader(lines))
 
 
-def _rows(suite: syntaxgym.SyntaxGymSuite) -> list[Row]:
+def _rows(suite: SyntaxGymSuite) -> list[Row]:
     return list(suite.run(Hashed()))
 
 
@@ -247,7 +254,7 @@ def test_every_suite_comes_back_from_json_and_csv() -> None:
     for name in suite_names():
         path = data("suites_square_brackets") / name
         suite = syntaxgym.read(path, {})[0]
-        assert syntaxgym.to_json(suite) == json.loads(path.read_text(encoding="utf-8"))
+        assert to_json(suite) == json.loads(path.read_text(encoding="utf-8"))
         syntaxgym.convert(path, Path(name).with_suffix(".csv"), {})
         table = syntaxgym.read(Path(name).with_suffix(".csv"), {})[0]
         assert (table.items, table.regions, table.name) == (suite.items, suite.regions, suite.name)

@@ -186,7 +186,7 @@ def test_an_infinite_surprisal_is_judged_and_reported(tmp_path: Path) -> None:
 
 def test_an_end_mark_counts_in_the_last_region_only_when_asked(tmp_path: Path) -> None:
     sentences = {"a": ["A wug", "runs", ""]}
-    rows = list(suite(tmp_path, **sentences).run(Speaker(end=5.0)))
+    rows = list(suite(tmp_path, options=None, **sentences).run(Speaker(end=5.0)))
     assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 1.0, 0.0])
     rows = list(suite(tmp_path, options={"eos": "last_region"}, **sentences).run(Speaker(end=5.0)))
     assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 6.0, 0.0])

@@ -19,7 +19,7 @@ from wug.show.marked import Piece
 from wug.show.page import Report, render
 from wug.show.view import Cards, Cell, Facts, Figure, Item, Items, Later, Link, Numbers, Part, Prose, Table, Verdicts
 from wug.show.views import batches, figures_of, made
-from wug.types import Check, Estimate, Outcome, Result
+from wug.types import Check, Estimate, Outcome, Result, Signature
 
 FORMULAS = ("(2;%match%) < (2;%mismatch%)", "(*;%match%) < (*;%mismatch%) + (3;%match%)")
 BITS = {"1": (2.0, 8.0), "2": (4.0, 2.0), "3": (3.0, 9.0)}
@@ -62,7 +62,7 @@ def suite_result(items: int = 3, **changes: Any) -> Result:
         kind="syntaxgym",
         model="causal/gpt2@607a30d",
         status="complete",
-        signature="wug:0.1.0|suite:agreement@1f3a9c|unit:bits",
+        signature=Signature.read("wug:0.1.0|suite:agreement@1f3a9c|unit:bits"),
         n=items,
         estimates=tuple(Estimate(name, "all", value, 3) for name, value in zip(names, values, strict=True)),
         outcomes=tuple(rows),
@@ -130,7 +130,9 @@ def test_a_formula_that_the_suite_writes_alike_stands_there_once() -> None:
 
 def test_a_mean_has_a_t_interval_from_five_items_on() -> None:
     # 1 to 5 bits: mean 3, standard error 0.7071, and Student's t for four degrees of freedom is 2.776.
-    items = [{"match": (Region(2, "swims", float(bits), (), ()),)} for bits in range(1, 6)]
+    items: list[dict[str, tuple[Region, ...]]] = [
+        {"match": (Region(2, "swims", float(bits), (), ()),)} for bits in range(1, 6)
+    ]
     [mean] = region_means(items, {2: "verb"})
     assert (mean.value, mean.low, mean.high) == pytest.approx((3.0, 1.037, 4.963), abs=1e-3)
     [few] = region_means(items[:4], {2: "verb"})

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from command_line import wug
 from wug.errors import InputError
 from wug.families import syntaxgym
-from wug.families.syntaxgym import SyntaxGymSuite
 from wug.families.syntaxgym.faults import Faults
+from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.table_head import head_lines, read_head
 from wug.families.syntaxgym.write import to_csv, to_json
 

@@ -16,9 +16,10 @@ from wug.errors import InputError
 from wug.families import syntaxgym
 from wug.families.syntaxgym.evaluated import read_evaluated
 from wug.families.syntaxgym.measures import METRICS
+from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.tables import surprisals
-from wug.families.syntaxgym.write import evaluated_json
-from wug.types import Outcome, Result
+from wug.families.syntaxgym.write import evaluated_json, json_text, to_csv, to_json
+from wug.types import Outcome, Result, Signature
 
 SUITE: dict[str, Any] = {
     "meta": {"name": "wugs", "metric": "sum", "comment": "kept", "version": {"major": 2}},
@@ -45,11 +46,11 @@ SUITE: dict[str, Any] = {
 }
 
 
-def read(path: Path) -> syntaxgym.SyntaxGymSuite:
+def read(path: Path) -> SyntaxGymSuite:
     return syntaxgym.read(path, {})[0]
 
 
-def written(document: dict[str, Any], folder: Path) -> syntaxgym.SyntaxGymSuite:
+def written(document: dict[str, Any], folder: Path) -> SyntaxGymSuite:
     path = folder / "wugs.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     return read(path)
@@ -75,7 +76,7 @@ def outcomes() -> list[Outcome]:
 
 
 def test_json_keeps_everything_that_was_in_the_file(tmp_path: Path) -> None:
-    assert syntaxgym.to_json(written(SUITE, tmp_path)) == SUITE
+    assert to_json(written(SUITE, tmp_path)) == SUITE
 
 
 def test_conversion_to_csv_says_what_it_leaves_out(tmp_path: Path) -> None:
@@ -157,7 +158,9 @@ def test_a_faulty_table_is_refused_with_its_line(text: str, words: str, tmp_path
 
 def test_a_result_is_an_evaluated_suite_that_can_be_judged_again(tmp_path: Path) -> None:
     suite = written(SUITE, tmp_path)
-    result = Result("wugs", "syntaxgym", "m", "complete", "wug:1|…", 1, (), (), tuple(outcomes()), meta=suite.meta)
+    result = Result(
+        "wugs", "syntaxgym", "m", "complete", Signature.read("wug:1|…"), 1, (), (), tuple(outcomes()), meta=suite.meta
+    )
     document = evaluated_json(result)
     assert document["meta"]["signature"] == "wug:1|…"
     assert document["meta"]["model"] == "m"
@@ -165,7 +168,7 @@ def test_a_result_is_an_evaluated_suite_that_can_be_judged_again(tmp_path: Path)
     assert (region["metric_value"], region["oovs"]) == ({"sum": 2.5}, ["wug", "x"])
     jsonschema.validate(document, syntaxgym.schema())
     path = tmp_path / "evaluated.json"
-    path.write_text(syntaxgym.json_text(document), encoding="utf-8")
+    path.write_text(json_text(document), encoding="utf-8")
     again = [row for row in read_evaluated(path).rows() if isinstance(row, Outcome)]
     assert [(row.item, row.check, row.value) for row in again] == [
         ("1", "prediction_0", False),  # 3 bits are not less than 1
@@ -175,14 +178,14 @@ def test_a_result_is_an_evaluated_suite_that_can_be_judged_again(tmp_path: Path)
 
 
 def test_the_results_table_has_the_columns_that_users_know() -> None:
-    result = Result("wugs", "syntaxgym", "m", "complete", "", 1, (), outcomes=tuple(outcomes()))
+    result = Result("wugs", "syntaxgym", "m", "complete", Signature.read(""), 1, (), outcomes=tuple(outcomes()))
     columns, rows = syntaxgym.tsv([result])
     assert columns == ("suite", "prediction_id", "item_number", "result")
     assert rows == [("wugs", "0", "1", False), ("wugs", "1", "1", True)]
 
 
 def test_the_surprisal_table_has_the_columns_that_users_know() -> None:
-    result = Result("wugs", "syntaxgym", "m", "complete", "", 1, (), outcomes=tuple(outcomes()))
+    result = Result("wugs", "syntaxgym", "m", "complete", Signature.read(""), 1, (), outcomes=tuple(outcomes()))
     columns, rows = surprisals([result])
     assert columns == ("suite", "item_number", "condition_name", "region_number", "content", "metric_value", "oovs")
     assert rows[:2] == [("wugs", "1", "a", 1, "The wug", 2.5, "wug,x"), ("wugs", "1", "a", 2, "runs", 3.0, "")]
@@ -230,7 +233,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_was_written_as_json_reads_back_the_same(tmp_path: Path, document: dict[str, Any]) -> None:
     suite = written(document, tmp_path)
-    text = syntaxgym.json_text(syntaxgym.to_json(suite))
+    text = json_text(to_json(suite))
     assert json.loads(text) == document
     (tmp_path / "again.json").write_text(text, encoding="utf-8", newline="")
     assert read(tmp_path / "again.json") == suite
@@ -243,7 +246,7 @@ def test_what_was_written_as_csv_reads_back_but_for_what_a_table_cannot_hold(
 ) -> None:
     suite = written(document, tmp_path)
     path = tmp_path / "t.csv"
-    path.write_text(syntaxgym.to_csv(suite), encoding="utf-8", newline="")
+    path.write_text(to_csv(suite), encoding="utf-8", newline="")
     again = read(path)
     assert again.regions == suite.regions
     assert [item.number for item in again.items] == [item.number for item in suite.items]
@@ -251,14 +254,14 @@ def test_what_was_written_as_csv_reads_back_but_for_what_a_table_cannot_hold(
         assert [(c.name, [r.content for r in c.regions]) for c in here.conditions] == [
             (c.name, [r.content for r in c.regions]) for c in there.conditions
         ]
-    path.write_text(syntaxgym.to_csv(again), encoding="utf-8", newline="")
+    path.write_text(to_csv(again), encoding="utf-8", newline="")
     assert read(path) == again
 
 
 @given(documents())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_loads_satisfies_the_schema(tmp_path: Path, document: dict[str, Any]) -> None:
-    jsonschema.validate(syntaxgym.to_json(written(document, tmp_path)), syntaxgym.schema())
+    jsonschema.validate(to_json(written(document, tmp_path)), syntaxgym.schema())
 
 
 def test_the_schema_is_a_schema_and_refuses_what_the_reader_refuses() -> None:
@@ -268,17 +271,18 @@ def test_the_schema_is_a_schema_and_refuses_what_the_reader_refuses() -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     assert validator.is_valid(SUITE)
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"meta": {}},
         {"meta": {"name": "x", "metric": "summ"}},
         {"region_meta": {"one": "x"}},
         {"predictions": [{"type": "formula"}]},
         {"items": []},
         {"items": [{"item_number": 1, "conditions": [{"condition_name": "a;b", "regions": []}]}]},
-    ):
+    )
+    for change in changes:
         assert not validator.is_valid({**SUITE, **change})
 
 
 def test_a_field_with_half_a_surrogate_pair_is_still_written(tmp_path: Path) -> None:
     suite = written({**SUITE, "license": "\ud800"}, tmp_path)
-    assert "\\ud800" in syntaxgym.json_text(syntaxgym.to_json(suite))
+    assert "\\ud800" in json_text(to_json(suite))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from wug.families.pcfgset.language import Expression, arity, parse
 
 Counts: TypeAlias = Mapping[int | str, int]
+Key = TypeVar("Key", bound=int | str)
 
 FIELDS: Mapping[str, str] = {
     "depths": "functions on the longest way from the whole to a string",
@@ -67,7 +68,7 @@ def distances(found: Statistics, wanted: Statistics) -> dict[str, float]:
     return {field: total_variation(found.counts[field], wanted.counts[field]) for field in FIELDS}
 
 
-def total_variation(a: Counts, b: Counts) -> float:
+def total_variation(a: Mapping[Key, int], b: Mapping[Key, int]) -> float:
     """Half the sum of the differences between two sets of shares; 1 where only one of them is empty."""
     all_a, all_b = sum(a.values()), sum(b.values())
     if not all_a or not all_b:

@@ -24,7 +24,6 @@ from typing import Any
 from unittest.mock import patch
 
 from doc_blocks import ROOT, Block, Command, blocks, commands
-
 from patience import PATIENCE
 from wug.cli.main import main
 
