@@ -51,7 +51,7 @@ def command(
     wug reproduce kim2020 --only gen --seed 1
     """
     from wug.reproduce import recipe as recipes
-    from wug.reproduce.plan import Planner
+    from wug.reproduce.plan import Planner, where_to_get
     from wug.reproduce.table import rows_of
     from wug.reproduce.work import take
 
@@ -72,7 +72,10 @@ def command(
     _print(f"{read.title}{MINIATURE if small else ''}", rows_of(plan), form)
     if failures:
         for failure in failures:
-            common.say(f"failed: {failure.step.kind} {failure.step.name}: {failure.why}")
+            if failure.step.kind != "data":
+                common.say(f"failed: {failure.step.kind} {failure.step.name}: {failure.why}")
+        if plan.absent:
+            common.say(where_to_get(plan.absent))
         raise SystemExit(1)
     common.say(f"the runs: wug view --db {plan.store}")
 
@@ -85,17 +88,31 @@ def _side_by_side(device: str | None) -> int:
 
 
 def _describe(plan: Plan) -> None:
+    from wug.reproduce.plan import where_to_get
+
     for step in plan.steps:
-        state = "done" if step.done else f"about {step.minutes:g} min" if step.minutes else ""
+        state = (
+            "not here"
+            if step.kind == "data"
+            else "done"
+            if step.done
+            else f"about {step.minutes:g} min"
+            if step.minutes
+            else ""
+        )
         printing.echo(f"{step.kind:5} {step.name:44} {state}".rstrip())
         printing.echo(f"      wug {' '.join(step.command)}")
-    left = [step for step in plan.steps if not step.done]
+    left = [step for step in plan.steps if not step.done and step.kind != "data"]
     minutes = sum(step.minutes for step in left)
     trained = sum(step.kind == "train" for step in left)
-    common.say(
-        f"{len(left)} of {len(plan.steps)} steps to take, {trained} of them trainings: about {minutes:g} minutes of "
-        f"training on one H200, {minutes / 3:.0f} with three side by side, and {0.1 * trained:.1f} GB of disk"
+    training = (
+        f"{trained} of them trainings: about {minutes:g} minutes of training on one H200, {minutes / 3:.0f} with three "
+        f"side by side, and {0.1 * trained:.1f} GB of disk"
     )
+    total = len(plan.steps) - len(plan.absent)
+    common.say(f"{len(left)} of {total} steps to take, {training if trained else 'none of them a training'}")
+    if plan.absent:
+        common.say(where_to_get(plan.absent))
 
 
 def _print(title: str, rows: list[TableRow], form: str) -> None:

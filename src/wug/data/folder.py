@@ -54,7 +54,14 @@ def paths(name: str) -> list[Path]:
 
 def path(name: str) -> Path:
     """The file of a name, or the folder that has its files (and maybe others); NotFetched if they are not here."""
-    found = paths(name)
+    require(find(name), name)
+    return place(name)
+
+
+def place(name: str) -> Path:
+    """Where the file of a name, or the folder with its files, lies once it is fetched."""
+    selection = find(name)
+    found = [folder_of(selection.set) / part for part in selection.places]
     return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
 
 

@@ -1,4 +1,4 @@
-"""What a recipe stands for, step by step: material is made, networks are trained, models are tested."""
+"""What a recipe stands for, step by step: material is there or made, networks are trained, models are tested."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Literal
 from wug.errors import InputError
 from wug.reproduce.recipe import Network, Recipe, Test, materials_in
 
-Kind = Literal["make", "train", "test"]
+Kind = Literal["data", "make", "train", "test"]
+"""What a step does; `data` is a published set that is not on this machine, and that only its user can get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Step:
     @property
     def done(self) -> bool:
         """Whether it need not be taken again."""
-        return self.made.exists()
+        return self.kind != "data" and self.made.exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,10 @@ class Cell:
 
     test: Test
     network: Network
-    seed: int
-    step: str
+    seed: int | None
+    """None for a network that is not trained."""
+    step: str | None
+    """None where the paper alone has a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,11 @@ class Plan:
     def store(self) -> Path:
         """Where the runs are kept."""
         return self.folder / "runs.db"
+
+    @property
+    def absent(self) -> list[Step]:
+        """The published sets, or parts of sets, that are not on this machine."""
+        return [step for step in self.steps if step.kind == "data"]
 
     def step(self, name: str) -> Step:
         """The step of a name."""
@@ -80,23 +88,39 @@ class Planner:
             if only and test.row not in only:
                 continue
             for network in (recipe.networks[name] for name in test.published):
-                for seed in seeds if network.train else (0,):
-                    cells.append(Cell(test, network, seed, self._test(test, network, seed)))
-        order = ("make", "train", "test")
+                if network.train:
+                    cells += [Cell(test, network, seed, self._test(test, network, seed)) for seed in seeds]
+                elif network.score:
+                    cells.append(Cell(test, network, None, self._score(network)))
+                else:
+                    step = self._test(test, network, 0) if network.model else None
+                    cells.append(Cell(test, network, None, step))
+        order = ("data", "make", "train", "test")
         steps = sorted(self._steps.values(), key=lambda step: order.index(step.kind))
         return Plan(recipe, self._folder, tuple(steps), tuple(cells))
 
     def _test(self, test: Test, network: Network, seed: int) -> str:
         """The name of the step that gives a cell."""
         suite, needs = self._filled(test.suite, seed)
-        model = network.model
+        model, options = network.model, test.options
+        if self._small and network.model:
+            options += network.small
         if network.train:
             trained = self._train(test, network, seed)
             if test.profile:
                 return trained  # which tests the model itself, after epochs
             model, needs = str(self._steps[trained].made.parent.parent), (*needs, trained)
         name = _name(test.suite, network.name, test.train_on, seed)
-        command = ("run", suite, "--model", model, *test.options, "--db", str(self._store), "--format", "json")
+        command = ("run", suite, "--model", model, *options, "--db", str(self._store), "--format", "json")
+        self._add(Step("test", name, command, self._folder / "results" / f"{name}.json", needs))
+        return name
+
+    def _score(self, network: Network) -> str:
+        """The name of the step that judges released scores."""
+        words = [self._filled(word, 0) for word in network.score]
+        needs = tuple(dict.fromkeys(step for _, steps in words for step in steps))
+        name = _name("scores", network.name)
+        command = ("score", *(word for word, _ in words), "--db", str(self._store), "--format", "json")
         self._add(Step("test", name, command, self._folder / "results" / f"{name}.json", needs))
         return name
 
@@ -122,10 +146,10 @@ class Planner:
         )
 
     def _material(self, name: str, seed: int) -> tuple[Path, tuple[str, ...]]:
-        """Where a material lies, and the step that makes it."""
+        """Where a material lies, and the step that makes it or says that it is not here."""
         material = self._recipe.materials[name]
-        if material.data and not self._small:
-            return _published(material.data), ()
+        if material.data and not (self._small and material.small):
+            return self._published(material.data)
         step = _name(name, seed)
         path = self._folder / "materials" / step
         words = [self._filled(word, seed) for word in (material.small if self._small else material.make)]
@@ -133,6 +157,18 @@ class Planner:
         command = ("make", *(word for word, _ in words), "--seed", str(seed), "-o", str(path))
         self._add(Step("make", step, command, path, needs))
         return path, (step,)
+
+    def _published(self, name: str) -> tuple[Path, tuple[str, ...]]:
+        """Where a published set lies; where it is not here, where it would, and the step that says so."""
+        from wug import data
+        from wug.data.folder import place
+
+        if data.fetched(name):
+            return data.path(name), ()
+        accept = ("--accept",) if data.find(name).set.restriction else ()
+        path = place(name)
+        self._add(Step("data", name, ("data", "get", name, *accept), path))
+        return path, (name,)
 
     @property
     def _store(self) -> Path:
@@ -142,11 +178,16 @@ class Planner:
         self._steps.setdefault(step.name, step)
 
 
-def _published(name: str) -> Path:
-    """The folder of a published set, which must be there."""
+def where_to_get(absent: Sequence[Step]) -> str:
+    """A message for all the published sets that are not on this machine: what they are, and the one command."""
     from wug import data
 
-    return data.path(name)
+    sets = {part.set.name: part.set for part in (data.find(step.name) for step in absent)}
+    named = "; ".join(
+        f"{name} ({chosen.title}, {chosen.licence or 'no licence named'})" for name, chosen in sets.items()
+    )
+    accept = " --accept" if any("--accept" in step.command for step in absent) else ""
+    return f"not on this machine: {named}\n    wug data get {' '.join(step.name for step in absent)}{accept}"
 
 
 def _name(*parts: object) -> str:

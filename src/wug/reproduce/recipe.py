@@ -29,18 +29,29 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A row's model: trained on a material, or one that is there."""
+    """A row's model: trained on a material, one that is there, released scores, or one that the paper alone has."""
 
     name: str
     title: str
     train: tuple[str, ...] = ()
     """The arguments of `wug train`, without material, seed and folder."""
     small: tuple[str, ...] = ()
-    """Those that take their place in a miniature."""
+    """Those that take their place in a miniature; of a model that is there, more arguments of `wug run`."""
     minutes: float = 0.0
     """That a training takes on one H200, three side by side."""
     model: str = ""
     """Or a model by its name."""
+    score: tuple[str, ...] = ()
+    """Or the arguments of `wug score` that judge what a paper's model gave; of several columns comes the mean."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is anything to find out about it: else it stands in the table with the paper's cells alone."""
+        return bool(self.train or self.model or self.score)
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.train, self.model, self.score))) > 1:
+            raise TypeError(f"network {self.name!r} has more than one of train, model and score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +132,8 @@ def parse(text: str, name: str, file: Path) -> Recipe:
         networks = {key: Network(name=key, **_frozen(value)) for key, value in data.pop("networks").items()}
         for material in materials.values():
             _require_known((*material.make, *material.small), materials, file, f"material {material.name!r}")
+        for network in networks.values():
+            _require_known(network.score, materials, file, f"network {network.name!r}")
         tests = tuple(_test(row, networks, materials, file) for row in data.pop("tests"))
         return Recipe(name=name, materials=materials, networks=networks, tests=tests, **_frozen(data))
     except KeyError as error:
@@ -138,6 +151,9 @@ def _test(row: dict[str, Any], networks: Mapping[str, Network], materials: Mappi
             raise InputError(what, file=file, place=f"test {test.row!r}")
         if networks[network].train and not test.train_on:
             what = f"network {network!r} is to be trained: say on what, with train_on"
+            raise InputError(what, file=file, place=f"test {test.row!r}")
+        if networks[network].model and not test.suite:
+            what = f"network {network!r} is to be tested: say with what, with suite"
             raise InputError(what, file=file, place=f"test {test.row!r}")
     _require_known((test.train_on, test.suite, *test.profile), materials, file, f"test {test.row!r}")
     return test
@@ -163,7 +179,7 @@ def _published(cell: Any) -> Published | None:
 
 def _frozen(data: Mapping[str, Any]) -> dict[str, Any]:
     """Lists as tuples; a string of arguments as its words."""
-    spoken = {"make", "small", "train", "options", "profile"}
+    spoken = {"make", "small", "train", "score", "options", "profile"}
     return {
         key: tuple(value.split()) if key in spoken else tuple(value) if isinstance(value, list) else value
         for key, value in data.items()

@@ -36,8 +36,9 @@ def take(plan: Plan, *, jobs: int, tell: Tell) -> list[Failure]:
     """
     for step in plan.steps:
         _require_same(plan.folder, step)
-    waiting = {step.name: step for step in plan.steps if not step.done}
-    total, failures = len(waiting), list[Failure]()
+    failures = [Failure(step, f"not on this machine: wug {' '.join(step.command)}") for step in plan.absent]
+    waiting = {step.name: step for step in plan.steps if not step.done and step.kind != "data"}
+    total = len(waiting)
     running: dict[Future[str], Step] = {}
     with ThreadPoolExecutor(max(1, jobs)) as pool:
         while waiting or running:
