@@ -177,7 +177,7 @@ def test_a_message_about_absent_sets_names_each_once_with_its_licence(
 @pytest.mark.parametrize(
     ("wrong", "right", "said"),
     [
-        ("{scored} --column first\"\n\n[networks.paper]", "{scores}\"\n\n[networks.paper]", "unknown material 'scores'"),
+        ("{scored} --column first\"\n\n[networks.p", "{scores}\"\n\n[networks.p", "unknown material 'scores'"),
         ('title = "the paper alone"', 'title = "the paper alone"\nmodel = "wug-lstm"', "say with what, with suite"),
         ('title = "one column"', 'title = "one column"\nmodel = "wug-lstm"', "more than one of train, model and score"),
     ],

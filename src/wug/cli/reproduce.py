@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from wug.reproduce.plan import Plan
     from wug.reproduce.table import TableRow
 
-FORMATS = ("table", "json", "md", "latex")
-MINIATURE = "\nIn miniature: the shape of the table, not its numbers."
+FORMATS = ("table", "json", "md", "latex", "html")
+SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".tex": "latex"}
+MINIATURE = "In miniature: the shape of the table, not its numbers."
 
 
 @click.command("reproduce")
@@ -27,7 +28,8 @@ MINIATURE = "\nIn miniature: the shape of the table, not its numbers."
 @click.option("--dry-run", is_flag=True, help="Print the steps, and take none.")
 @click.option("--jobs", type=common.POSITIVE, help="Steps side by side.  [default: 3 on a GPU, else 1]")
 @click.option("--device", envvar="WUG_DEVICE", help="Where to train: cpu, cuda, cuda:1.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="Of the table.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Of the table.  [default: table, or as -o says]")
+@click.option("-o", "--output", type=common.OUTPUT_FILE, help="Write the table there: .html a page, .json, .md, .tex.")
 def command(
     recipe: str | None,
     folder: Path | None,
@@ -37,7 +39,8 @@ def command(
     dry_run: bool,
     jobs: int | None,
     device: str | None,
-    form: str,
+    form: str | None,
+    output: Path | None,
 ) -> None:
     """Make a paper's table anew, with its own numbers beside ours.
 
@@ -49,6 +52,7 @@ def command(
     wug reproduce hupkes2020 --dry-run              what would be done
     wug reproduce hupkes2020 --small                in miniature
     wug reproduce kim2020 --only gen --seed 1
+    wug reproduce gulordava2018 -o page.html        a page with figures
     """
     from wug.reproduce import recipe as recipes
     from wug.reproduce.plan import Planner, where_to_get
@@ -59,6 +63,8 @@ def command(
         for name in recipes.names():
             printing.echo(f"{name:16} {recipes.read(name).title}")
         return
+    form = form or (common.format_of(output, SUFFIXES) if output else "table")
+    _require_somewhere(form, output)
     read = recipes.read(recipe)
     home = folder or Path("reproduce") / (f"{read.name}-small" if small else read.name)
     options = ("--device", device) if device else ()
@@ -69,7 +75,7 @@ def command(
         _describe(plan)
         return
     failures = take(plan, jobs=jobs or _side_by_side(device), tell=common.say)
-    _print(f"{read.title}{MINIATURE if small else ''}", rows_of(plan), form)
+    _deliver(plan, rows_of(plan), form, output, remark=MINIATURE if small else "")
     if failures:
         for failure in failures:
             if failure.step.kind != "data":
@@ -115,20 +121,36 @@ def _describe(plan: Plan) -> None:
         common.say(where_to_get(plan.absent))
 
 
-def _print(title: str, rows: list[TableRow], form: str) -> None:
+def _require_somewhere(form: str, output: Path | None) -> None:
+    """A usage error where a page would have no file, or a table for the terminal one."""
+    if form == "html" and output is None:
+        raise click.UsageError("a page is a file: give -o page.html")
+    if form == "table" and output is not None:
+        raise click.UsageError("--format table is for the terminal: give another with -o, or leave it out")
+
+
+def _deliver(plan: Plan, rows: list[TableRow], form: str, output: Path | None, remark: str) -> None:
+    """Print the table, or write it to a file."""
+    from wug.files import write_text
     from wug.reproduce import table
 
-    if form == "json":
-        printing.emit(table.as_json(rows))
-    elif form == "md":
-        printing.emit(table.as_markdown(rows))
-    elif form == "latex":
-        printing.emit(table.as_latex(rows))
+    if form == "table":
+        _show("\n".join(filter(None, (plan.recipe.title, remark))), rows, plan.recipe.note)
+        return
+    if form == "html":
+        from wug.reproduce.page import as_page
+
+        text = as_page(plan, rows, remark)
     else:
-        _show(title, rows)
+        text = {"json": table.as_json, "md": table.as_markdown, "latex": table.as_latex}[form](rows)
+    if output is None:
+        printing.emit(text)
+    else:
+        write_text(output, text if text.endswith("\n") else f"{text}\n")
+        common.say(f"wrote {output}")
 
 
-def _show(title: str, rows: list[TableRow]) -> None:
+def _show(title: str, rows: list[TableRow], note: str) -> None:
     from rich.table import Table
 
     from wug.reproduce.table import HEAD, cells
@@ -139,4 +161,5 @@ def _show(title: str, rows: list[TableRow]) -> None:
         shown.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
         shown.add_row(*cells(row))
+    shown.caption, shown.caption_justify = note or None, "left"
     printing.console(120).print(shown)

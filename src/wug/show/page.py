@@ -52,6 +52,14 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Lead:
+    """What stands before the results, in place of their overview."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A report with its place on the page."""
 
@@ -69,9 +77,9 @@ class Entry:
     export: str
 
 
-def render(reports: Sequence[Report], comparison: Comparison | None = None) -> str:
-    """The page about these results, and how they compare, as HTML text."""
-    if not reports:
+def render(reports: Sequence[Report], comparison: Comparison | None = None, lead: Lead | None = None) -> str:
+    """The page about these results, and how they compare, as HTML text; with a lead there need not be any results."""
+    if not reports and lead is None:
         raise InputError("there is nothing to report. Give one or more runs")
     entries = _entries(reports)
     models = list(dict.fromkeys(entry.model for entry in entries))
@@ -81,7 +89,8 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None) -> s
     script = f"{source('chart.js')}\n{source('page.js')}"
     bundle = vega.javascript() if drawn else ""
     page = environment.get_template("page.html").render(
-        title=_title(entries),
+        title=_title(entries) if lead is None else lead.title,
+        lead=lead,
         entries=entries,
         models=models,
         identities={entry.model: entry.result.model for entry in entries},

@@ -1,0 +1,92 @@
+"""The paper's table as one HTML page: ours beside the published, figures, and every result behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from wug.reproduce.plan import Plan
+from wug.reproduce.table import HEAD, TableRow, cells
+from wug.runs.shelf import Shelf
+from wug.show.charts import Point
+from wug.show.grouped import dots
+from wug.show.page import Lead, Report, render
+from wug.show.view import Cell, Column, Figure, Part, Prose, Row, Table
+
+NUMERIC = ("published", "here", "95 % interval", "difference", "n")
+
+
+def as_page(plan: Plan, rows: Sequence[TableRow], remark: str = "") -> str:
+    """The page as HTML text, which needs no network; `remark` stands above the table."""
+    recipe = plan.recipe
+    prose = " ".join(text for text in (f"{recipe.reference}." if recipe.reference else "", recipe.note, remark) if text)
+    opening: tuple[Part, ...] = (Prose(prose, lead=True),) if prose else ()
+    return render(list(_reports(plan, rows)), lead=Lead(recipe.title, (*opening, table(rows), *figures(rows))))
+
+
+def table(rows: Sequence[TableRow]) -> Table:
+    """The table, a heading for each test."""
+    kept = [place for place, name in enumerate(HEAD) if place and (name != "seeds" or any(row.seeds for row in rows))]
+    tests: dict[str, list[Row]] = {}
+    for row in rows:
+        texts = cells(row)
+        tests.setdefault(row.row.strip(), []).append(Row(tuple(Cell(texts[place]) for place in kept)))
+    return Table(
+        id="published",
+        title="The paper's table, and ours beside it",
+        columns=tuple(Column(HEAD[place], numeric=HEAD[place] in NUMERIC) for place in kept),
+        groups=tuple((test, tuple(found)) for test, found in tests.items()),
+        note=_intervals(rows),
+        style="types",
+    )
+
+
+def figures(rows: Sequence[TableRow]) -> list[Figure]:
+    """Published values and ours as dots: a chart for each model, or for each test where there are more models."""
+    tests = list(dict.fromkeys(row.row for row in rows))
+    networks = list(dict.fromkeys(row.network for row in rows))
+    by_network = len(networks) <= len(tests)
+    found = []
+    for place, name in enumerate(networks if by_network else tests):
+        chosen = [row for row in rows if (row.network if by_network else row.row) == name]
+        if not any(row.value is not None for row in chosen):
+            continue
+        points = [point for row in chosen for point in _points(row, row.row if by_network else row.network)]
+        points.sort(key=lambda point: point.series != "published")  # so that it has the same colour in every chart
+        first = "test" if by_network else "model"
+        note = "The published values, and ours with 95 % intervals."
+        found.append(
+            dots(f"beside-{place}", name.strip(), points, note=note, what="value", first=first, series="found")
+        )
+    return found
+
+
+def _points(row: TableRow, name: str) -> Iterator[Point]:
+    if row.published is not None:
+        yield Point(name.strip(), row.published.value, series="published")
+    if row.value is not None:
+        yield Point(name.strip(), row.value, row.low, row.high, row.n, series="here")
+
+
+def _intervals(rows: Sequence[TableRow]) -> str:
+    """What the intervals are of, as a sentence."""
+    methods = dict.fromkeys(row.method for row in rows if row.method)
+    over = [method.removeprefix("t over ") for method in methods if method.startswith("t over ")]
+    items = [method for method in methods if not method.startswith("t over ")]
+    parts = [f"Student's over {one}" for one in over] + ([f"over items ({', '.join(items)})"] if items else [])
+    return f"Intervals: {'; '.join(parts)}." if parts else ""
+
+
+def _reports(plan: Plan, rows: Sequence[TableRow]) -> Iterator[Report]:
+    """The results that the table's values come from, each once."""
+    wanted = {signature for row in rows for signature in row.signatures}
+    if not wanted:
+        return
+    shelf = Shelf(plan.store)
+    for run in shelf.runs():
+        found = {str(stored.result.signature) for stored in shelf.stored(run.id)} & wanted
+        if not found:
+            continue
+        wanted -= found
+        for stored in shelf.stored(run.id, outcomes=True):
+            if str(stored.result.signature) in found:
+                yield Report(stored.result, run=run.id, command=run.command, created=run.started)
