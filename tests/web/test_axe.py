@@ -88,6 +88,7 @@ def visit(request: pytest.FixtureRequest, chromium: Any, everything: Served) -> 
         page.wait_for_load_state("networkidle")
         page.evaluate("for (const one of document.querySelectorAll('[data-spec]')) one.scrollIntoView()")
         page.wait_for_selector("[aria-busy=true]", state="detached")
+        page.evaluate("scrollTo(0, 0)")  # what has been scrolled under the page's head counts as hidden
         return page
 
     yield go
