@@ -53,7 +53,7 @@ def test_few_blocks_are_not_run() -> None:
     every = [block for page in PAGES for block in blocks(page) if block.language in RUN]
     reasons = Counter(block.reason for block in every if block.reason)
     assert len(every) > 100
-    assert sum(reasons.values()) <= len(every) * 0.22, reasons
+    assert sum(reasons.values()) <= len(every) * 0.25, reasons
 
 
 def test_no_command_hides_in_a_block_that_is_not_run() -> None:
