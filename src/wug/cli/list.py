@@ -76,7 +76,7 @@ def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
     if everything:
         _print(rows)
         printing.echo()
-        _print([_family(name) for name in registry.names("families")])
+        _print([_family(name) for name, _ in registry.usable("families")])
         return
     for family in dict.fromkeys(row["family"] for row in rows):
         own = [row for row in rows if row["family"] == family]
@@ -84,7 +84,7 @@ def _print_suites(rows: Rows, everything: bool, tags: tuple[str, ...]) -> None:
         printing.echo(f"{registry.summary('families', family)}{every}")
         _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in own], indent="  ")
     if not tags:
-        for family in set(registry.names("families")) - {row["family"] for row in rows}:
+        for family in {name for name, _ in registry.usable("families")} - {row["family"] for row in rows}:
             printing.echo(f"{family}: {registry.summary('families', family)}  (no built-in suite)")
         printing.echo("published sets: wug data list   tags and scoring options: wug list suites --all")
 
