@@ -116,7 +116,7 @@ def test_two_sweeps_are_compared_by_their_curves_in_one_chart_a_suite(client: Te
     assert "s over training" in page
     rows = client.get("/compare/figure/curve-0.json?side=sweep:1&side=sweep:2").json()
     assert [(row["model"], row["step"]) for row in rows] == [
-        (f"causal/{name}", step) for name in ("small", "large") for step in ("0", "100", "200")
+        (f"causal/{name}", step) for name in ("small", "large") for step in (0, 100, 200)
     ]
     chosen = client.get("/compare?side=sweep:1&side=sweep:2&suite=t").text
     assert "t over training" in chosen
