@@ -263,6 +263,6 @@ def test_a_page_left_open_says_that_the_server_was_started_again_and_goes_on_whe
     context.new_page().goto(served.entrance)
     page.bring_to_front()
     served.site.store.add(number, material.syntaxgym())
-    page.wait_for_selector(f"#run-{number} td.value >> nth=1")
+    page.wait_for_selector(f"tr[id$='-{number}'] td.value >> nth=1")
     page.wait_for_selector("body:not(.shut)")
     recorder.check()
