@@ -158,10 +158,22 @@ def test_a_name_inside_the_folders_is_found(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/../../etc/passwd"]
+    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/../../etc/passwd", "/static/no.js"]
 )
 def test_no_file_outside_the_static_folder_is_served(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
+
+
+def test_a_file_that_the_reader_has_already_is_not_sent_again(client: TestClient) -> None:
+    first = client.get("/static/site.css")
+    assert first.headers["content-type"].startswith("text/css")
+    assert ".shut" in first.text
+    again = client.get("/static/site.css", headers={"if-none-match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert not again.content
+    other = client.get("/static/site.js", headers={"if-none-match": first.headers["etag"]})
+    assert other.status_code == 200
+    assert other.headers["content-type"].startswith("text/javascript")
 
 
 def test_two_hundred_at_once_are_answered(served: Served) -> None:

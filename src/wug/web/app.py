@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 from starlette.applications import Starlette
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute, Mount
-from starlette.staticfiles import StaticFiles
+from starlette.routing import BaseRoute
 
 from wug import registry
 from wug.web import failures, safety
@@ -27,7 +24,6 @@ def create(site: Site) -> Starlette:
     routes: list[BaseRoute] = []
     for name in registry.names("web.pages"):
         routes += registry.find("web.pages", name).routes(site)
-    routes.append(Mount("/static", StaticFiles(directory=str(files("wug.web") / "static")), name="static"))
     return Starlette(
         routes=routes,
         middleware=[
