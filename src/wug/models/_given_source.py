@@ -14,7 +14,7 @@ from wug.models._forced import Asker, Floats, Forced
 from wug.models._options import EOS
 from wug.models._passages import Passages, passages, room, to_the_left
 from wug.models._ragged import Ragged
-from wug.models._tokens import Tokeniser
+from wug.models._tokens import Tokenised
 from wug.options import Option
 from wug.types import Reading, Request, Scored
 
@@ -35,7 +35,14 @@ class Line:
     """The tokens' own names, where they differ from the text they stand for."""
 
 
-def lines(tokenise: Tokeniser, requests: Sequence[Request], *, cut: bool = True) -> list[Line]:
+class Tokenising(Protocol):
+    """How texts become tokens with their places."""
+
+    def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> Tokenised:
+        """The tokens of each request's text, up to the end of its span if `cut`."""
+
+
+def lines(tokenise: Tokenising, requests: Sequence[Request], *, cut: bool = True) -> list[Line]:
     """Texts in tokens, without marks; with `cut`, no further than to the end of what is asked about."""
     found = tokenise(requests, cut=cut)
     ids, starts, ends = (column.tolist() for column in (found.ids.flat, found.starts, found.ends))

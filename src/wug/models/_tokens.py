@@ -52,9 +52,7 @@ class Tokeniser:
         """The tokens of each request's text, up to the end of its span if `cut`; the tokenizer's own threads work."""
         texts = [request.text for request in requests]
         found = self._by_words(texts) or self._by_bytes(texts) or self._by_offsets(texts)
-        if cut and any(request.span is not None for request in requests):
-            found = _cut(found, requests)
-        return found
+        return cut_off(found, requests) if cut else found
 
     def _by_words(self, texts: list[str]) -> Tokenised | None:
         """From the words, each of which is tokenised once; None where texts are more than words."""
@@ -92,7 +90,7 @@ class Tokeniser:
         pieces: dict[int, tuple[str, ...]] = {}
         for place, (text, encoding) in enumerate(zip(texts, encoded, strict=True)):
             offsets = encoding.offsets
-            first = [_visible(text, a) for a, _ in offsets]
+            first = [visible(text, a) for a, _ in offsets]
             starts.append(first)
             ends.append([max(a, b) for a, (_, b) in zip(first, offsets, strict=True)])
             if self._unknown is not None and self._unknown in encoding.ids:
@@ -137,7 +135,7 @@ def word_spans(backend: Any, texts: Sequence[str]) -> list[list[tuple[int, int]]
     White space itself belongs to no word.
     """
     if not splits_words(backend):
-        return [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
+        return blank_spans(texts)
     spans: list[list[tuple[int, int]]] = []
     for text, encoding in zip(texts, backend.encode_batch(list(texts), add_special_tokens=False), strict=True):
         here: dict[object, tuple[int, int]] = {}
@@ -145,9 +143,14 @@ def word_spans(backend: Any, texts: Sequence[str]) -> list[list[tuple[int, int]]
             name = (place,) if word is None else word  # a special token written in the text is a word of its own
             low, high = here.get(name, (start, end))
             here[name] = (min(low, start), max(high, end))
-        trimmed = ((_visible(text, low), high) for low, high in here.values())
+        trimmed = ((visible(text, low), high) for low, high in here.values())
         spans.append([(low, low + len(text[low:high].rstrip())) for low, high in trimmed if text[low:high].strip()])
     return spans
+
+
+def blank_spans(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """Where the words of each text begin and end that white space parts."""
+    return [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
 
 
 def splits_words(backend: Any) -> bool:
@@ -156,8 +159,10 @@ def splits_words(backend: Any) -> bool:
     return len(set(words)) == len({"a", "b", "c"})
 
 
-def _cut(found: Tokenised, requests: Sequence[Request]) -> Tokenised:
+def cut_off(found: Tokenised, requests: Sequence[Request]) -> Tokenised:
     """Without the tokens after each request's span: nothing asks for them."""
+    if all(request.span is None for request in requests):
+        return found
     limits = [len(r.text) + 1 if r.span is None else r.span[1] for r in requests]
     keep = found.starts < np.repeat(np.array(limits), found.ids.lengths)
     bounds = np.append(0, np.cumsum(keep))[np.append(0, np.cumsum(found.ids.lengths))]
@@ -166,7 +171,7 @@ def _cut(found: Tokenised, requests: Sequence[Request]) -> Tokenised:
     return Tokenised(Ragged(found.ids.flat[keep], lengths), found.starts[keep], found.ends[keep], pieces)
 
 
-def _visible(text: str, start: int) -> int:
+def visible(text: str, start: int) -> int:
     """Where the first character that is no white space stands, from `start` on.
 
     A token of white space alone counts with the word after it, as the space before a word does.

@@ -29,18 +29,19 @@ class Frame:
         As in training, an answer begins with the marks that the tokenizer gives it (BART's `<s>`, a language), but a
         token that the settings force comes in their place, as it does when the model writes.
         """
-        inside = tokenizer.backend_tokenizer.encode(PROBE, add_special_tokens=False).ids
+        inside = tokenizer(PROBE, add_special_tokens=False)["input_ids"]
         before, after = _around(tokenizer(PROBE)["input_ids"], inside)
-        forced = _opening(tokenizer, inside) if facts.forced is None else [facts.forced]
+        forced = _opening(tokenizer) if facts.forced is None else [facts.forced]
         # A start mark that is a language already is not said twice.
         lead = [facts.start, *(forced if list(forced) != [facts.start] else [])]
         return cls(before, after, lead)
 
 
-def _opening(tokenizer: Any, inside: Sequence[int]) -> Sequence[int]:
+def _opening(tokenizer: Any) -> Sequence[int]:
     """What a tokenizer puts before an answer."""
     try:
         whole = tokenizer(text_target=PROBE)["input_ids"]
+        inside = tokenizer(text_target=PROBE, add_special_tokens=False)["input_ids"]
     except (KeyError, ValueError, TypeError, AttributeError) as error:  # one of many languages that was told none
         raise ModelError(
             f"the tokenizer {type(tokenizer).__name__} does not say how an answer begins ({error}). Put the token of "

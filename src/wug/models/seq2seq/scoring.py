@@ -11,10 +11,11 @@ from wug.models import _loading
 from wug.models._forced import Asker
 from wug.models._given_source import WINDOW, Description, Limits, Line, SourceScorer, lines
 from wug.models._spec import ModelSpec
-from wug.models._tokens import Tokeniser, word_spans
+from wug.models._tokens import Tokeniser, blank_spans, word_spans
 from wug.models._weights import Loaded
 from wug.models.seq2seq.facts import Facts
 from wug.models.seq2seq.frame import Frame
+from wug.models.seq2seq.marian import MarianTokeniser
 from wug.models.seq2seq.spans import SpanScorer, sentinels
 from wug.options import Option
 from wug.types import Request
@@ -65,7 +66,7 @@ class Network:
 class HubReader:
     """A tokenizer of transformers: sources as it reads them, texts as it reads answers."""
 
-    tokenise: Tokeniser
+    tokenise: Tokeniser | MarianTokeniser
     prefix: str
     end: int | None
     """The mark that is scored behind a text; None where that is not asked."""
@@ -81,8 +82,9 @@ class HubReader:
         return [self._closed(line, request) for line, request in found]
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """Where the words of each text begin and end, by the tokenizer's own rule."""
-        return word_spans(self.tokenise.hf.backend_tokenizer, texts)
+        """Where the words of each text begin and end, by the tokenizer's own rule where it has one."""
+        hf = self.tokenise.hf
+        return word_spans(hf.backend_tokenizer, texts) if hf.is_fast else blank_spans(texts)
 
     def _closed(self, line: Line, request: Request) -> Line:
         text = request.text
@@ -95,7 +97,9 @@ class HubReader:
 
 def scorer(loaded: Loaded, known: Facts, spec: ModelSpec, options: Mapping[str, Any]) -> SourceScorer | SpanScorer:
     """The model as a scorer, in the manner that its options say."""
-    tokenise = Tokeniser(loaded.tokenizer)
+    by_source = options["score"] == "source"
+    marian = by_source and not loaded.tokenizer.is_fast and type(loaded.tokenizer).__name__ == "MarianTokenizer"
+    tokenise = MarianTokeniser(loaded.tokenizer) if marian else Tokeniser(loaded.tokenizer)
     frame = Frame.of(loaded.tokenizer, known)
     longest = min(known.source_limit or 1 << 30, known.answer_limit or 1 << 30)
     asker = Asker(Network(loaded.model), options["batch"], longest=longest)
@@ -109,7 +113,7 @@ def scorer(loaded: Loaded, known: Facts, spec: ModelSpec, options: Mapping[str, 
         frame.lead,
         Limits(known.source_limit, known.answer_limit, window),
     )
-    if options["score"] == "spans":
+    if isinstance(tokenise, Tokeniser) and not by_source:
         marks = sentinels(loaded.tokenizer, spec)
         return SpanScorer(described, tokenise, asker, frame, marks, options["prefix"])
     end = known.ends[0] if options["eos"] else None
