@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from wug.brief import short_names
 from wug.rows import Rows
 from wug.runs.shelf import Run, Summary
+from wug.runs.sweep_curves import result_of
 from wug.show.numbers import Shown, shown
 from wug.show.view import Items, Part
 from wug.show.views import items_of, parts_of
-from wug.types import Result, Signature
+from wug.types import Result
 from wug.web.site import Site
 
 OTHERS = 100
@@ -82,17 +83,7 @@ def others(site: Site, look: Look) -> list[Named]:
 
 def headline(summary: Summary) -> Shown | None:
     """What stands for a result in the grid; None where it has no estimate."""
-    result = Result(
-        summary.suite,
-        summary.kind,
-        summary.model,
-        summary.status,
-        Signature(),
-        summary.n,
-        summary.estimates,
-        checks=summary.checks,
-    )
-    return headline_of(result)
+    return headline_of(result_of(summary))
 
 
 def headline_of(result: Result) -> Shown | None:
