@@ -72,10 +72,18 @@ def test_offsets_tell_where_texts_do_not() -> None:
         places("é é a", [*tokens, " a"], [0, 1, 2, 3, 4])
 
 
+def test_offsets_that_count_a_part_as_a_character_are_not_followed() -> None:
+    # The second part would stand behind the text, and its value in no region.
+    assert places("a café", ["a", f" caf{PART}", PART], [0, 1, 6]) == [(0, 1), (2, 6), (5, 6)]
+    assert places("日 a", [PART, "", "", " a"], [0, 1, 1, 1]) == [(0, 1), (0, 1), (0, 1), (2, 3)]
+    assert places("日本 a", [PART, "", "本", " a"], [0, 1, 1, 2]) == [(0, 1), (0, 1), (1, 2), (3, 4)]
+
+
 def test_tokens_at_the_end_of_a_text() -> None:
     assert suffix("The dogs ran", [" dogs", " ran"]) == [(4, 8), (9, 12)]
     assert suffix("The dogs ran", []) == []
     assert suffix("The dogs ran", [" dog"]) is None
+    assert suffix("日 ran", ["", "", " ran"]) is None  # parts of what comes before, or of nothing
 
 
 @given(st.text(st.sampled_from("aé日 \N{GRINNING FACE}"), min_size=1, max_size=8), st.data())

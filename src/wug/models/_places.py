@@ -66,7 +66,12 @@ def exactly(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = No
 
 
 def suffix(text: str, tokens: Sequence[str]) -> list[Span] | None:
-    """The places of tokens that stand at the end of `text`, where what comes before is not known; None if none do."""
+    """The places of tokens that stand at the end of `text`, where what comes before is not known; None if none do.
+
+    None also where the first of them may be a part of a character: the rest of it may be in what is not known.
+    """
+    if tokens and _is_part(tokens[0]):
+        return None
     letters, spots = _letters(text, spaces=False)
     words = [_squeezed(token) for token in tokens]
     if not letters.endswith("".join(words)):
@@ -144,9 +149,13 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
     if any(a > b for a, b in pairwise(bounds)):
         return None
     spans: list[Span] = []
+    before: int | None = None
     for token, (start, end) in zip(tokens, pairwise(bounds), strict=True):
-        if not _may_be(token, text[start:end]):
+        # A part of a character cannot be all of it: a server that says so counts parts as characters.
+        alone = start < end and _is_part(token) and before != start
+        if alone or not _may_be(token, text[start:end]):
             return None
+        before = start
         first = _first_visible(text, start)
         spans.append((first, max(first, end)))
     return spans

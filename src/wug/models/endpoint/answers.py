@@ -16,6 +16,8 @@ from wug.errors import InputError
 
 ABOVE = 1e-3
 """How much more than 0 a log-probability may be, by rounding."""
+NOUGHT = -9999.0
+"""What vLLM writes for the logarithm of 0, which JSON has no number for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,6 @@ def _logprob(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"it has a log-probability that is no number: {value!r:.60}")
     number = float(value) if abs(value) < 1e300 else math.nan
-    if not math.isfinite(number) or number > ABOVE:
+    if not math.isfinite(number) or number > ABOVE or number == NOUGHT:
         raise InputError(f"it has {value!r:.60} for a log-probability")
     return min(number, 0.0)

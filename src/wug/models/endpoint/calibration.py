@@ -49,6 +49,20 @@ ENOUGH = 4
 """Beginnings that must be comparable: with some, the next token joins the one before it."""
 EVERY = 2**20
 """More tokens than any model has."""
+LEAST = -math.log(EVERY)
+"""What the likeliest of all tokens has at least."""
+REMEDIES = {
+    "vllm": "vLLM gives them at /v1/completions: ask it itself, not a gateway before it, and start it with "
+    "--max-logprobs 1 or more",
+    "sglang": "SGLang gives them at /v1/completions: ask it itself, not a gateway before it",
+    "llamacpp": "llama-server does not give them: use llama-cpp-python's server with --logits_all true, or the file "
+    "itself, causal:FILE.gguf",
+}
+"""What to do where prompts have no log-probabilities, by what a server calls itself."""
+ANY_REMEDY = (
+    "vLLM and SGLang give them at /v1/completions as they come; llama-cpp-python with --logits_all true; "
+    "llama-server and servers that only chat do not"
+)
 PROBE = "Nobody knew what the boy saw near the park."
 BEGINNINGS = (
     "Nobody knew what the boy",
@@ -131,9 +145,8 @@ def _find_shape(server: Server, bos: str) -> Reading:
             faults.append(error.message if isinstance(error, InputError) else str(error))
     shown = "; ".join(dict.fromkeys(faults))
     raise ModelError(
-        f"{server.client.address}: {server.model!r} gives no usable log-probabilities of a prompt ({shown}). vLLM and "
-        "SGLang give them at /v1/completions as they come; llama-cpp-python with --logits_all true; llama-server and "
-        "servers that only chat do not. For suites that ask for text: -M mode=generate"
+        f"{server.client.address}: {server.model!r} gives no usable log-probabilities of a prompt ({shown}). "
+        f"{REMEDIES.get(server.maker, ANY_REMEDY)}. For suites that ask for text: -M mode=generate"
     )
 
 
@@ -181,6 +194,13 @@ def _find_shift(server: Server, reading: Reading, tolerance: float) -> bool:
             f"what its log-probabilities mean cannot be checked: after {len(BEGINNINGS)} beginnings it wrote "
             f"{len(found)} tokens with a log-probability that can be compared with those of a prompt"
         )
+    for comparison in found:
+        if comparison.next.logprob < LEAST:
+            raise InputError(
+                f"it gives {comparison.next.logprob:.1f} for {comparison.next.text!r}, the likeliest token after "
+                f"{comparison.beginning!r}: that is no log-probability, since it would be at least {LEAST:.1f} in a "
+                f"vocabulary of {EVERY:,}. vLLM gives logits where it was started with --logprobs-mode raw_logits"
+            )
     wrong = [c for c in found if not _any_close(c.echoed, c.next.logprob, tolerance)]
     if not wrong or (all(c.is_doubtful for c in wrong) and 3 * len(wrong) <= len(found)):
         return False

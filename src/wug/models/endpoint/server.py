@@ -21,6 +21,8 @@ class Server:
     identity: str
     """Everything that the server says about the model."""
     threads: int
+    maker: str = ""
+    """Which program it is, as far as it says: vllm, sglang, llamacpp."""
 
     def ask(self, prompt: str, settings: Mapping[str, Any], retries: int | None = None) -> Any:
         """The server's answer to one prompt, with nothing else under way."""
@@ -60,7 +62,8 @@ def find_model(client: Client, wanted: str | None, threads: int) -> Server:
     described = {name: known.get(wanted, {}).get(name) for name in ("root", "parent", "meta")}
     # A server that says nothing of the model behind the name is known by its address alone.
     where = "" if any(described.values()) else str(client.address)
-    return Server(client, wanted, json.dumps([wanted, where, described], sort_keys=True), threads)
+    maker = str(known.get(wanted, {}).get("owned_by", ""))
+    return Server(client, wanted, json.dumps([wanted, where, described], sort_keys=True), threads, maker)
 
 
 def noted(spec: ModelSpec) -> dict[str, str]:
