@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -132,14 +133,28 @@ def test_without_a_cache_the_model_is_asked(tmp_path: Path) -> None:
         ("wug-cogs", {}),
         ("wug-cogs", {"engine": "transformers", "beams": "2", "prefix": "say ", "max_length": "7"}),
         ("wug-pcfg", {"dtype": "bfloat16"}),
+        ("prompt:wug-causal", {}),
+        ("prompt:wug-causal", {"template": "{source} is", "stop": ".", "max_length": "5"}),
     ],
 )
 def test_what_files_say_is_what_the_loaded_model_says(model: str, options: dict[str, str]) -> None:
-    spec = model_spec(model, {"device": "cpu", **options})
+    kind, _, name = model.rpartition(":")
+    spec = model_spec(name, {"device": "cpu", **options})
+    if kind:
+        spec = replace(spec, kind=kind)
     backend = registry.find("models", spec.kind)
     identity, loaded = backend.identify(spec), backend.load(spec)
     bounded = getattr(loaded, "bounded", False)
     assert identity == Identity(loaded.id, dict(loaded.options), backend.ANSWERS, bounded)
+
+
+def test_a_command_is_known_before_it_is_started() -> None:
+    backend = registry.find("models", "command")
+    spec = model_spec(f"command:{sys.executable} -c 'pass'", {"id": "7"})
+    loaded = backend.load(spec)
+    assert backend.identify(spec) == Identity(loaded.id, dict(loaded.options), "text")
+    assert loaded.options["id"] == "7"
+    assert backend.identify(model_spec("command:no-such-program-here x")) is None
 
 
 def test_only_loading_tells_what_the_files_leave_open(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from wug.errors import InputError, ModelError
 from wug.files import checksum, read_lines
 from wug.models import _asking, _weights
 from wug.models._decoding import Decoder, Stops, open_weights, unknown_mark
+from wug.models._fingerprint import folder_of
 from wug.models._options import BATCH, DEVICE, DTYPE, EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, TRUST
-from wug.models._spec import ModelSpec
+from wug.models._spec import Identity, ModelSpec
 from wug.types import Answer
 
 ANSWERS = "text"
@@ -77,13 +78,7 @@ class PromptedModel:
         self._ends = {loaded.tokenizer.eos_token_id} - {None}
         self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_mark(loaded.tokenizer)}
         self._decoder = Decoder(loaded.model, tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
-        self.options = {
-            "dtype": str(loaded.model.dtype).removeprefix("torch."),
-            "template": template.before + template.gap + ANSWER + template.after,
-            "stop": stop,
-            "max_length": str(self._bound or "auto"),
-            **({"examples": checksum(template.examples)} if template.examples else {}),
-        }
+        self.options = _signed(options, str(loaded.model.dtype).removeprefix("torch."), template, stop)
         self.chunk = self._decoder.chunk
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
@@ -121,11 +116,31 @@ class PromptedModel:
         return text
 
 
+def identify(spec: ModelSpec) -> Identity | None:
+    """What the model will be, told from its files; None where only loading tells."""
+    options = spec.read(OPTIONS)
+    template, stop = prompting(options)
+    folder = folder_of(spec, options)
+    if folder is None:
+        return None
+    return Identity(f"prompt/{folder.name}", _signed(options, options["dtype"], template, stop), "text")
+
+
 def load(spec: ModelSpec) -> PromptedModel:
     """The model that `spec` names, with its template and examples."""
     options = spec.read(OPTIONS)
     template, stop = prompting(options)
     return PromptedModel(open_weights(spec, "AutoModelForCausalLM", options), spec, template, stop)
+
+
+def _signed(options: Mapping[str, Any], dtype: str, template: Template, stop: str) -> dict[str, str]:
+    return {
+        "dtype": dtype,
+        "template": template.before + template.gap + ANSWER + template.after,
+        "stop": stop,
+        "max_length": str(options["max_length"] or "auto"),
+        **({"examples": checksum(template.examples)} if template.examples else {}),
+    }
 
 
 def prompting(options: Mapping[str, Any]) -> tuple[Template, str]:

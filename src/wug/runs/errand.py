@@ -10,6 +10,7 @@ import logging
 import os
 import queue
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -39,6 +40,14 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """That a task has begun, before its model is asked."""
+
+    attempt: str
+    """Its own name, which another attempt at the same task does not have."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """Answers, to be kept, and how far that is."""
 
@@ -59,12 +68,13 @@ class Found:
 class Ended:
     """That all is done, or why it is not."""
 
+    attempt: str = ""
     model: str = ""
     error: str | None = None
     warnings: tuple[str, ...] = ()
 
 
-Message: TypeAlias = Answered | Found | Ended
+Message: TypeAlias = Begun | Answered | Found | Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +101,8 @@ class Report:
 def ask_model(errand: Errand, suites: Sequence[Suite], known: Sequence[tuple[bytes, Block]]) -> Iterator[Message]:
     """What a model says to some suites, as it is found; `known` are answers of its that need not be asked for."""
     messages: queue.Queue[Message] = queue.Queue(WAITING)
+    attempt = uuid.uuid4().hex
+    yield Begun(attempt)
 
     def work() -> None:
         with _warnings() as said:
@@ -105,7 +117,7 @@ def ask_model(errand: Errand, suites: Sequence[Suite], known: Sequence[tuple[byt
                     name = str(asker.model.id)
             except Exception as fault:
                 error = _spoken(fault)
-            messages.put(Ended(name, error, tuple(said)))
+            messages.put(Ended(attempt, name, error, tuple(said)))
 
     threading.Thread(target=work, daemon=True).start()
     while not isinstance(message := messages.get(), Ended):

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wug.errors import MissingExtra, ModelError
+from wug.errors import MissingExtra, ModelError, WugError
 from wug.models import ModelSpec
 from wug.runs import errand
 from wug.runs.cache import Block, Cache
-from wug.runs.errand import Answered, Described, Ended, Errand, Found
+from wug.runs.errand import Answered, Begun, Described, Ended, Errand, Found, Message
 from wug.runs.evaluate import Recorded, named, record
 from wug.runs.opening import Opened, open_unloaded
 from wug.runs.remembered import whose
@@ -37,7 +37,9 @@ RETRIES = 5
 ROUND = 2
 """Chunks that each copy of a model gets in a round, after which the answers are kept."""
 AHEAD = 2
-"""Tasks for each place to run: while one runs, the next is on its way. Also messages of a task that may wait."""
+"""Tasks for each place to run: while one runs, the next is on its way."""
+UNREAD = 1
+"""Messages of a task that may wait here: it does not ask its model before this process knows that it has begun."""
 
 log = logging.getLogger("wug")
 
@@ -107,6 +109,8 @@ class _UnderWay:
 
     spec: ModelSpec
     results: list[Result] = field(default_factory=list)
+    attempt: str | None = None
+    """The attempt that this process was told of first."""
     ended: Ended | None = None
 
 
@@ -141,7 +145,7 @@ class _Sweeping:
         """One task a model; Ray places them, and starts those of lost machines anew."""
         ray = self._cluster.ray
         task = self._cluster.task(
-            errand.ask_model, max_calls=0, num_returns="streaming", _generator_backpressure_num_objects=AHEAD
+            errand.ask_model, max_calls=0, num_returns="streaming", _generator_backpressure_num_objects=UNREAD
         )
         suites = ray.put(list(self._plan.suites))
         waiting = iter(models)
@@ -188,15 +192,23 @@ class _Sweeping:
 
     def _known(self, spec: ModelSpec) -> list[tuple[bytes, Block]]:
         """The answers that the cache has of a model whose files are here."""
-        opened = None if self._cache is None else open_unloaded(spec)
-        if opened is None or self._cache is None:
+        if self._cache is None:
+            return []
+        try:
+            opened = open_unloaded(spec)
+        except WugError:
+            return []  # asking it will tell what is wrong
+        if opened is None:
             return []
         owner = whose(opened.can, opened.id, opened.options, opened.given)
         blocks = (self._cache.block(owner, number) for number, _ in self._cache.keys(owner))
         return [(owner, block) for block in blocks if block is not None]
 
-    def _heed(self, model: _UnderWay, message: Answered | Found | Ended) -> None:
+    def _heed(self, model: _UnderWay, message: Message) -> None:
         match message:
+            case Begun(attempt):
+                model.attempt = attempt
+                self._told(str(planned(model.spec)))
             case Answered(owner, blocks, done, total):
                 if self._cache is not None and blocks:
                     self._cache.write(owner, blocks)
@@ -210,6 +222,8 @@ class _Sweeping:
         """Put what a model found into the store, all at once."""
         name = str(planned(model.spec))
         ended = model.ended or Ended(error="its task ended without a word")
+        if model.ended is not None and model.attempt not in (None, ended.attempt):
+            log.warning("%s was begun again, because the machine or the process that had it was lost", name)
         for warning in ended.warnings:
             if warning not in self._warned:
                 log.warning("%s", warning)

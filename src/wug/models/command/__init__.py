@@ -13,7 +13,7 @@ from wug.errors import InputError, ModelError
 from wug.files import checksum, existing, read_lines
 from wug.models import _asking
 from wug.models._fingerprint import MOST, TooMany, content, fingerprint
-from wug.models._spec import ModelSpec
+from wug.models._spec import Identity, ModelSpec
 from wug.models.command.process import Filter, failure, run
 from wug.options import Option
 
@@ -122,21 +122,20 @@ class BatchCommand:
         return any(OUTPUT in argument for argument in self._arguments)
 
 
+def identify(spec: ModelSpec) -> Identity | None:
+    """What the command is; None where its program is not on this machine."""
+    spec.read(OPTIONS)
+    arguments = _arguments(spec)
+    return None if shutil.which(arguments[0]) is None else Identity(*_identity(spec, arguments), "text")
+
+
 def load(spec: ModelSpec) -> FilterCommand | BatchCommand:
     """The command that `spec` has; it is started when something is asked."""
     spec.read(OPTIONS)
-    try:
-        arguments = shlex.split(spec.name)
-    except ValueError as error:
-        raise InputError(f"command {spec.name!r} cannot be taken apart: {error}") from None
-    if not arguments:
-        raise InputError('command: is empty. Write it as command:"program argument …"')
+    arguments = _arguments(spec)
     if shutil.which(arguments[0]) is None:
         raise ModelError(f"{spec}: there is no program {arguments[0]!r}. A command runs without a shell: no |, > or *")
-    takes_file = any(SOURCE in argument for argument in arguments)
-    if not takes_file and any(OUTPUT in argument for argument in arguments):
-        raise InputError(f"command {spec.name!r} has {OUTPUT} without {SOURCE}")
-    return BatchCommand(spec, arguments) if takes_file else FilterCommand(spec, arguments)
+    return BatchCommand(spec, arguments) if _takes_file(arguments) else FilterCommand(spec, arguments)
 
 
 def answers(lines: Sequence[str], count: int) -> list[str]:
@@ -156,6 +155,22 @@ def answers(lines: Sequence[str], count: int) -> list[str]:
     if len(numbered) > count:
         raise InputError(f"there is a line H-{max(numbered)}, and the sources end with number {count - 1}")
     return [numbered[number] for number in range(count)]
+
+
+def _arguments(spec: ModelSpec) -> list[str]:
+    try:
+        arguments = shlex.split(spec.name)
+    except ValueError as error:
+        raise InputError(f"command {spec.name!r} cannot be taken apart: {error}") from None
+    if not arguments:
+        raise InputError('command: is empty. Write it as command:"program argument …"')
+    if not _takes_file(arguments) and any(OUTPUT in argument for argument in arguments):
+        raise InputError(f"command {spec.name!r} has {OUTPUT} without {SOURCE}")
+    return arguments
+
+
+def _takes_file(arguments: Sequence[str]) -> bool:
+    return any(SOURCE in argument for argument in arguments)
 
 
 def _identity(spec: ModelSpec, arguments: Sequence[str]) -> tuple[str, Mapping[str, str]]:
