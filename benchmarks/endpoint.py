@@ -1,12 +1,13 @@
 """The same sentences through `causal:wug-causal` and through a llama-cpp-python server that has the same weights.
 
     python -m venv server && server/bin/pip install 'llama-cpp-python[server]' gguf safetensors
-    python benchmarks/endpoint_server.py --python server/bin/python
+    python benchmarks/endpoint.py --python server/bin/python
 
 The model is written as a GGUF file, twice: with a tokenizer that leaves start marks to whoever asks, and with one that
 puts one before every text. Every token of the sentences (accents, dashes, emoji and Chinese among them) is then
-compared, with and without a start mark. Prints for each way the largest difference in nats, or why wug refuses it.
-The server needs an environment of its own, because wug does not depend on it.
+compared, with and without a start mark. Prints for each way the largest difference in nats, or why wug refuses it, and
+how many questions a second the first server answers with several under way at once. The server needs an environment of
+its own, because wug does not depend on it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +52,9 @@ ADDED = ("— naïvely", "in Zürich", "\N{GRINNING FACE}", "日本語", "“so�
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default=sys.executable, help="the Python that has llama-cpp-python and gguf")
-    parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--sentences", type=int, default=200)
+    parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 4, 16], help="questions under way at once")
+    parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--add-mark", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -56,15 +62,55 @@ def main() -> None:
         write_gguf(options.write, add_mark=options.add_mark)
         return
     texts = sentences(options.sentences)
+    print(versions(options.python), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for add_mark in (False, True):
             file = Path(folder) / f"wug-causal-{'marked' if add_mark else 'bare'}.gguf"
             more = ["--add-mark"] if add_mark else []
             subprocess.run([options.python, __file__, "--write", str(file), *more], check=True)
             for precise in (True, False):
-                with serving(options.python, file, precise=precise) as address:
+                with serving(options.python, file, options.port, precise=precise) as (address, server):
                     print(f"keys and values kept in {'float32' if precise else 'float16, the default'}:")
                     compare(address, texts, add_mark=add_mark)
+                    if precise and not add_mark:
+                        speed(address, server, texts, options.concurrency)
+
+
+def versions(python: str) -> str:
+    """What is compared with what, and where."""
+    packages = ("llama-cpp-python", "gguf")
+    code = f"from importlib.metadata import version; print(*(f'{{n}} {{version(n)}}' for n in {packages!r}), sep=', ')"
+    theirs = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    ours = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
+    return f"{theirs}; {ours}; {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+
+
+def speed(address: str, server: int, texts: Sequence[str], concurrencies: Sequence[int]) -> None:
+    """Print how fast questions are answered, with several under way at once."""
+    from wug.runs.opening import open_model
+    from wug.types import Request
+
+    requests = [Request(text) for text in texts if text[0].isascii() and not text[0].isspace()]
+    print("| questions under way | a second | ms of the server's CPU each |\n|---|---|---|")
+    for concurrency in concurrencies:
+        model = open_model(f"endpoint:{address}", {"bos": MARK, "concurrency": str(concurrency)})
+        began, used = time.perf_counter(), cpu_seconds(server)
+        model.score(requests)
+        took, used = time.perf_counter() - began, cpu_seconds(server) - used
+        each = 1000 * used / len(requests)
+        print(f"| {concurrency} | {len(requests) / took:.1f} | {each:.1f} |", flush=True)
+    same = open_model(f"causal:{MODEL}", {"device": "cpu"})
+    same.score(requests[:1])  # loads it
+    began, used = time.perf_counter(), time.process_time()
+    same.score(requests)
+    took, used = time.perf_counter() - began, time.process_time() - used
+    print(f"| causal: itself | {len(requests) / took:.1f} | {1000 * used / len(requests):.1f} |", flush=True)
+
+
+def cpu_seconds(process: int) -> float:
+    """Processor time of a process so far, as Linux tells it."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def compare(address: str, texts: Sequence[str], *, add_mark: bool) -> None:
@@ -128,14 +174,14 @@ def sentences(count: int) -> list[str]:
 
 
 @contextmanager
-def serving(python: str, file: Path, *, precise: bool) -> Iterator[str]:
-    """A llama-cpp-python server on this machine, gone at the end."""
-    command = [python, "-m", "llama_cpp.server", "--model", str(file), "--port", str(PORT)]
+def serving(python: str, file: Path, port: int, *, precise: bool) -> Iterator[tuple[str, int]]:
+    """A llama-cpp-python server on this machine, gone at the end: its address and its process."""
+    command = [python, "-m", "llama_cpp.server", "--model", str(file), "--port", str(port)]
     command += ["--logits_all", "true", "--n_ctx", "512", "--n_threads", "2", "--verbose", "false"]
     if precise:
         command += ["--type_k", "0", "--type_v", "0"]  # keys and values are kept in float16 otherwise
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{PORT}/v1"
+    address = f"http://127.0.0.1:{port}/v1"
     try:
         for _ in range(600):
             if server.poll() is not None:
@@ -145,7 +191,7 @@ def serving(python: str, file: Path, *, precise: bool) -> Iterator[str]:
                 break
             except OSError:
                 time.sleep(0.2)
-        yield address
+        yield address, server.pid
     finally:
         server.terminate()
         server.wait()

@@ -1,16 +1,22 @@
 """How busy a GPU is during a sweep: checkpoints of one model by some thousand sentences, beside a shell loop.
 
-    python benchmarks/sweep_gpu.py                                      40 checkpoints of 160M, 6,700 sentences, cuda
-    python benchmarks/sweep_gpu.py --device cpu --models 3 --layers 2 --width 64 --sentences 200      a trial
+    python benchmarks/sweep_gpu.py                                40 checkpoints of 160M, 6,700 sentences, cuda
+    python benchmarks/sweep_gpu.py --device cpu --small           the same way with small models, on any machine
 
-The GPU counts as idle in a sample (every 50 ms, by NVML) in which its utilisation is 0; from the first question that is
-put to it to the last. Without NVML the share is not told.
+wug is run from the tree that this file is in. Besides torch and transformers it needs the few packages that the program
+says are missing; without a network, bring them along: `pip install --target packages click …`, then
+`PYTHONPATH=packages python benchmarks/sweep_gpu.py`.
+
+The GPU's utilisation is asked for every 50 ms, by NVML (pynvml) or else by nvidia-smi. It counts as idle for what is
+left to 100 %, from the first sample in which it works to the last one. Each checkpoint of 160M takes 0.65 GB of
+`--folder`. Of the shell loop, which takes as long for one model as for the next, only `--loop` models are asked.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import json
 import os
 import random
@@ -20,72 +26,20 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[1]
 EVERY = 0.05
 """Seconds between two samples."""
-
-
-@dataclass
-class Watched:
-    """Samples of how busy the GPU is, in per cent, with their times."""
-
-    samples: list[tuple[float, int]] = field(default_factory=list)
-    _ended: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-
-    def __enter__(self) -> Watched:
-        ask = utilisation()
-        if ask is not None:
-            self._thread = threading.Thread(target=self._watch, args=(ask,), daemon=True)
-            self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _watch(self, ask: Any) -> None:
-        while not self._ended.wait(EVERY):
-            self.samples.append((time.monotonic(), ask()))
-
-    @property
-    def idle(self) -> float | None:
-        """The share of idle samples between the first and the last that is not."""
-        busy = [place for place, (_, used) in enumerate(self.samples) if used > 0]
-        if not busy:
-            return None
-        within = self.samples[busy[0] : busy[-1] + 1]
-        return sum(used == 0 for _, used in within) / len(within)
-
-
-def utilisation() -> Any:
-    """A function that says how busy the first GPU is, in per cent; None where nothing tells."""
-    try:
-        pynvml: Any = importlib.import_module("pynvml")
-    except ImportError:
-        return _by_torch()
-    try:
-        pynvml.nvmlInit()
-        handle = pynvml.nvmlDeviceGetHandleByIndex(0)
-    except pynvml.NVMLError:
-        return None
-    return lambda: int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)
-
-
-def _by_torch() -> Any:
-    import torch
-
-    if not torch.cuda.is_available():
-        return None
-    try:
-        torch.cuda.utilization()
-    except (ModuleNotFoundError, RuntimeError):
-        return None
-    return torch.cuda.utilization
+NEEDED = (
+    "torch", "transformers", "tokenizers", "safetensors", "numpy", "click", "filelock", "httpx", "jinja2",
+    "platformdirs", "rich", "wcwidth",
+)  # fmt: skip
+"""What `wug run` imports for a causal model, by the names of modules, which are those of packages."""
+SMALL = {"models": 3, "sentences": 200, "layers": 2, "width": 64, "words": 0, "loop": 2}
 
 
 def main() -> None:
@@ -95,46 +49,156 @@ def main() -> None:
     reader.add_argument("--layers", type=int, default=12)
     reader.add_argument("--width", type=int, default=768)
     reader.add_argument("--words", type=int, default=50304, help="rows of the embedding")
+    reader.add_argument("--loop", type=int, default=6, help="models of the shell loop")
+    reader.add_argument("--small", action="store_true", help="small models, few of them, for a trial")
     reader.add_argument("--device", default="cuda")
     reader.add_argument("--suite", help="a suite to ask instead of made sentences, such as a folder of BLiMP")
     reader.add_argument("--folder", type=Path, help="where to work; a temporary folder unless it is given")
     given = reader.parse_args()
+    if given.small:
+        vars(given).update(SMALL)
+    require_packages()
+    sys.path.insert(0, str(ROOT / "src"))
     folder = given.folder or Path(tempfile.mkdtemp(prefix="wug-sweep-gpu-"))
     folder.mkdir(parents=True, exist_ok=True)
     try:
+        began = time.monotonic()
         make_checkpoints(folder / "run", given)
         suite = given.suite or str(make_pairs(folder / "pairs.jsonl", given.sentences // 2))
         names = sorted((folder / "run").iterdir(), key=lambda path: int(path.name.rpartition("-")[2]))
-        report("one sweep", folder, given, [["--model", f"causal:{folder}/run/*"]], suite)
-        report("a shell loop", folder, given, [["--model", f"causal:{name}"] for name in names], suite)
+        told(what="checkpoints made", models=len(names), seconds=round(time.monotonic() - began, 1))
+        alone(names[0], suite, given.device)
+        report("one sweep", given.device, [f"{folder}/run/*"], suite, len(names))
+        report("a shell loop", given.device, [str(name) for name in names[: given.loop]], suite, given.loop)
     finally:
         if given.folder is None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def report(title: str, folder: Path, given: argparse.Namespace, commands: list[list[str]], suite: str) -> None:
-    """Run commands one after the other, and say how long that took and how idle the GPU was."""
+def require_packages() -> None:
+    """End with a message where a package is missing."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SystemExit(
+            f"missing: {', '.join(missing)}. Where there is a network: pip install --target packages "
+            f"{' '.join(missing)}; then here: PYTHONPATH=packages python {' '.join(sys.argv)}"
+        )
+
+
+def alone(model: Path, suite: str, device: str) -> None:
+    """Print what one model takes by itself: a sweep cannot leave the GPU idle for less than loading exceeds asking."""
+    from wug.runs.opening import open_model, open_suites
+
+    requests = [request for one in open_suites([suite]) for request in one.requests()]
     began = time.monotonic()
-    with Watched() as watched:
-        for models in commands:
-            fixed = ["run", suite, "--device", given.device, "--no-cache", "--no-save", "--format", "csv"]
-            command = [sys.executable, "-m", "wug", *fixed, *models]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=dict(os.environ))
+    opened: Any = open_model(f"causal:{model}", {"device": device})
+    opened.score(requests[:1])
+    loaded = time.monotonic()
+    opened.score(requests)
+    first = time.monotonic()
+    opened.score(requests)
+    again = time.monotonic()
+    seconds = {"loading": loaded - began, "asking": first - loaded, "asking_again": again - first}
+    told(what="one model", questions=len(requests), **{name: round(value, 2) for name, value in seconds.items()})
+
+
+def report(title: str, device: str, models: Sequence[str], suite: str, count: int) -> None:
+    """Run commands one after the other, and print how long that took and how idle the GPU was."""
+    path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
+    began = time.monotonic()
+    with watching() as samples:
+        for model in models:
+            command = [sys.executable, "-m", "wug", "-q", "run", suite, "--model", f"causal:{model}"]
+            command += ["--device", device, "--no-cache", "--no-save", "--format", "csv"]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     spent = time.monotonic() - began
-    idle = "not known here" if watched.idle is None else f"{100 * watched.idle:.1f} %"
-    print(
-        json.dumps(
-            {
-                "what": title,
-                "models": given.models,
-                "seconds": round(spent, 1),
-                "seconds_a_model": round(spent / given.models, 2),
-                "idle": idle,
-                "samples": len(watched.samples),
-            }
-        ),
-        flush=True,
+    idle, at_nought = idle_share(samples), share_at_nought(samples)
+    told(
+        what=title,
+        models=count,
+        seconds=round(spent, 1),
+        seconds_a_model=round(spent / count, 2),
+        idle="not known here" if idle is None else f"{100 * idle:.1f} %",
+        samples_at_0="not known here" if at_nought is None else f"{100 * at_nought:.1f} %",
+        samples=len(samples),
     )
+
+
+def told(**facts: Any) -> None:
+    """Print a line of JSON."""
+    print(json.dumps(facts), flush=True)
+
+
+def worked(samples: Sequence[int]) -> Sequence[int]:
+    """The samples from the first that is not 0 to the last."""
+    busy = [place for place, used in enumerate(samples) if used > 0]
+    return samples[busy[0] : busy[-1] + 1] if busy else []
+
+
+def idle_share(samples: Sequence[int]) -> float | None:
+    """What is left to 100 % on average, as a share; None where nothing was seen to work."""
+    within = worked(samples)
+    return 1 - sum(within) / len(within) / 100 if within else None
+
+
+def share_at_nought(samples: Sequence[int]) -> float | None:
+    """The share of samples in which nothing worked at all; None where nothing was seen to work."""
+    within = worked(samples)
+    return sum(used == 0 for used in within) / len(within) if within else None
+
+
+@contextmanager
+def watching() -> Iterator[list[int]]:
+    """Samples of how busy the first GPU is, in per cent; none where nothing tells."""
+    samples: list[int] = []
+    ended = threading.Event()
+    ask = by_nvml()
+    if ask is not None:
+        thread = threading.Thread(target=_ask_on, args=(ask, samples, ended), daemon=True)
+        thread.start()
+        try:
+            yield samples
+        finally:
+            ended.set()
+            thread.join()
+    elif (program := shutil.which("nvidia-smi")) is not None:
+        query = ["--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "--id=0"]
+        command = [program, *query, f"--loop-ms={int(1000 * EVERY)}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            thread = threading.Thread(target=_read_on, args=(process, samples), daemon=True)
+            thread.start()
+            try:
+                yield samples
+            finally:
+                process.terminate()
+                thread.join()
+    else:
+        yield samples
+
+
+def by_nvml() -> Callable[[], int] | None:
+    """A function that says how busy the first GPU is, in per cent; None without pynvml or a GPU."""
+    try:
+        pynvml: Any = importlib.import_module("pynvml")
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+    except pynvml.NVMLError:
+        return None
+    return lambda: int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)
+
+
+def _ask_on(ask: Callable[[], int], samples: list[int], ended: threading.Event) -> None:
+    while not ended.wait(EVERY):
+        samples.append(ask())
+
+
+def _read_on(process: subprocess.Popen[str], samples: list[int]) -> None:
+    assert process.stdout is not None
+    samples += (int(line) for line in process.stdout if line.strip().isdigit())
 
 
 def make_checkpoints(folder: Path, given: argparse.Namespace) -> None:
@@ -157,7 +221,7 @@ def make_checkpoints(folder: Path, given: argparse.Namespace) -> None:
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model("gpt_neox", **shape)).eval()
     size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
-    print(f"{given.models} checkpoints of {size:.0f}M parameters", flush=True)
+    told(what="a model", parameters=f"{size:.1f}M", torch=torch.__version__, device=_device(given.device))
     for place in range(given.models):
         step = folder / f"checkpoint-{(place + 1) * 1000}"
         if not step.exists():
@@ -165,6 +229,12 @@ def make_checkpoints(folder: Path, given: argparse.Namespace) -> None:
                 next(model.parameters()).add_(0.01)
             model.save_pretrained(step)
             tokenizer.save_pretrained(step)
+
+
+def _device(name: str) -> str:
+    import torch
+
+    return torch.cuda.get_device_name() if name.startswith("cuda") else name
 
 
 def make_pairs(path: Path, pairs: int) -> Path:

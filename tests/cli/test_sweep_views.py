@@ -72,6 +72,17 @@ def test_two_sweeps_are_compared_at_the_steps_that_both_have() -> None:
     assert table.splitlines()[:2] == ["A = slow", "B = fast"]
 
 
+def test_over_all_steps_each_counts_the_same_however_many_seeds_it_has() -> None:
+    """The first seed has 0, 2 and 4 of 4 right; the second is there at step 1 alone, with 2: 1/4, 2/4 and 4/4."""
+    Path("some.txt").write_text("ngram:fast/seed1/*.arpa\nngram:fast/seed2/checkpoint-1.arpa\n")
+    for name, models in (("one", "ngram:fast/seed1/*.arpa"), ("some", "@some.txt")):
+        assert wug("run", "words.jsonl", "--model", models, "--sweep", name).code == 0
+    found = json.loads(wug("compare", "--curve", "sweep:one", "sweep:some", "--format", "json").out)
+    whole = found["steps"][0]
+    assert whole["step"] is None
+    assert (whole["first"], whole["second"], whole["difference"]) == pytest.approx((6 / 12, 7 / 12, 1 / 12))
+
+
 def test_a_sweep_is_a_side_of_a_comparison() -> None:
     found = json.loads(wug("compare", "sweep:slow", "sweep:fast", "--format", "json").out)
     assert [len(side["runs"]) for side in found["sides"]] == [3, 6]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from wug.errors import InputError, ModelError
+from wug.errors import InputError, ModelError, UnknownName
 from wug.runs import patterns
 from wug.runs.ahead import needed
 from wug.runs.patterns import Named, expand, is_pattern, natural
@@ -96,6 +96,8 @@ def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, content: str | No
 
 
 def test_a_pattern_that_fits_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match=r"unknown kind of model 'casual'\. Did you mean 'causal'\?"):
+        expand(["casual:runs/*"])
     with pytest.raises(InputError, match="no file or folder fits the model 'causal:runs/\\*'"):
         expand(["causal:runs/*"])
     (tmp_path / "runs").mkdir()

@@ -71,6 +71,7 @@ def test_seeds_are_an_option_of_models_that_draw_by_chance(tmp_path: Path) -> No
         ('models = ["causal:x"]\nsuites = ["s"]\nseeds = [1]', "has no place for a seed"),
         ('models = ["causal:x-{seed}"]\nsuites = ["s"]', "there are no seeds"),
         ('models = ["causal:x"]\nsuites = ["s"]\nmodel = {dtype = ["a"]}', "model is a table of options"),
+        ('model = ["causal:x"]\nsuites = ["s"]', "is a table of options, not .*What is asked stands under models"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_the_remedy(tmp_path: Path, text: str, message: str) -> None:

@@ -46,7 +46,7 @@ class Paired:
     """What the units are called, by their numbers."""
     judged: bool
     first: Floats
-    """A row for each run of the side."""
+    """A row for each run of the side, or for each of its steps."""
     second: Floats
     places: Ints
     """Where in the first run of each side an outcome stands: two columns."""
@@ -159,8 +159,13 @@ def _keys(items: Ints) -> Ints:
     return keys
 
 
-def pair(first: Sequence[Column], second: Sequence[Column], names: Sequence[str]) -> Paired:
-    """The outcomes that all runs of both sides have."""
+def pair(
+    first: Sequence[Column],
+    second: Sequence[Column],
+    names: Sequence[str],
+    steps: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> Paired:
+    """The outcomes that all runs of both sides have; with `steps`, the runs of one step as one row, their mean."""
     every = (*first, *second)
     keys = first[0].keys
     for column in every[1:]:
@@ -171,16 +176,25 @@ def pair(first: Sequence[Column], second: Sequence[Column], names: Sequence[str]
         rows.append(order[np.searchsorted(column.keys, keys, sorter=order)])
     values = np.stack([column.values[row] for column, row in zip(every, rows, strict=True)])
     left, right = rows[0], rows[len(first)]
+    ours, theirs = values[: len(first)], values[len(first) :]
+    if steps is not None:
+        ours, theirs = _by_step(ours, steps[0]), _by_step(theirs, steps[1])
     shared = len(keys)
     return Paired(
         units=first[0].units[left],
         names=names,
         judged=all(column.judged for column in every),
-        first=values[: len(first)],
-        second=values[len(first) :],
+        first=ours,
+        second=theirs,
         places=np.stack([first[0].places[left], second[0].places[right]], axis=1),
         left_out=(max(len(c.keys) for c in first) - shared, max(len(c.keys) for c in second) - shared),
     )
+
+
+def _by_step(rows: Floats, steps: Sequence[float]) -> Floats:
+    """The mean of the rows of each step."""
+    of = np.asarray(steps)
+    return np.stack([rows[of == step].mean(axis=0) for step in np.unique(of)])
 
 
 def pooled(parts: Sequence[tuple[str, Paired]]) -> Paired:

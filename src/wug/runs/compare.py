@@ -166,8 +166,16 @@ class Choice:
     """Disagreements to pass over before those that are listed."""
 
 
-def compare(store: Store, sides: Sequence[Sequence[int]], choice: Choice | None = None) -> Comparison:
-    """The contrasts of each side with the first, or of every two; a side is the numbers of its runs."""
+def compare(
+    store: Store,
+    sides: Sequence[Sequence[int]],
+    choice: Choice | None = None,
+    steps: Sequence[Sequence[float]] | None = None,
+) -> Comparison:
+    """The contrasts of each side with the first, or of every two; a side is the numbers of its runs.
+
+    Where the steps of each side's runs are given, every step counts the same, however many of the runs are of it.
+    """
     choice = choice or Choice()
     labels = [_label(place) for place in range(len(sides))]
     couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
@@ -184,7 +192,8 @@ def compare(store: Store, sides: Sequence[Sequence[int]], choice: Choice | None 
         names = items.all()
         checks = _shared.choose(test, columns, choice.checks)
         for couple in couples:
-            parts[couple] += _paired(test, columns, couple, checks, names)
+            of = None if steps is None else (steps[couple[0]], steps[couple[1]])
+            parts[couple] += _paired(test, columns, couple, checks, names, of)
     found = [contrast for couple in couples for contrast in work.contrasts(couple, parts[couple])]
     if not found:
         raise _shared.nothing_to_compare(shelf, shared.tests, choice.checks)
@@ -262,8 +271,8 @@ class _Work:
             neither=counts[3],
             disagreeing=int(differing.sum()),
             disagreements=tuple(self._disagreements(couple, parts, rows, clusters)),
-            spread_first=_spread(rows.first),
-            spread_second=_spread(rows.second),
+            spread_first=_spread(rows.first, first),
+            spread_second=_spread(rows.second, second),
             signatures=tuple(dict.fromkeys(result.signature for result in results)),
             warnings=tuple(_warnings(parts, rows, (first, second))),
         )
@@ -322,6 +331,7 @@ def _paired(
     couple: tuple[int, int],
     checks: Sequence[str],
     names: Sequence[str],
+    steps: tuple[Sequence[float], Sequence[float]] | None,
 ) -> Iterator[_Part]:
     """The outcomes of two sides, for each check that all their runs have."""
     if not all(place in columns for place in couple):
@@ -329,7 +339,7 @@ def _paired(
     for check in checks:
         sides = [[run[check] for run in columns[place] if check in run] for place in couple]
         if all(len(side) == len(columns[place]) for side, place in zip(sides, couple, strict=True)):
-            rows = _pairing.pair(sides[0], sides[1], names)
+            rows = _pairing.pair(sides[0], sides[1], names, steps)
             if len(rows.units):
                 yield _Part(test, check, rows, sum(column.non_finite for side in sides for column in side))
 
@@ -345,8 +355,8 @@ def _counts(rows: _pairing.Paired) -> tuple[int, int, int, int]:
     )
 
 
-def _spread(values: _pairing.Floats) -> Spread | None:
-    if len(values) == 1:
+def _spread(values: _pairing.Floats, side: Side) -> Spread | None:
+    if len(values) == 1 or len(values) != len(side.runs):
         return None
     means = tuple(float(run.mean()) for run in values)
     return Spread(means, stdev(means))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wug import registry
-from wug.errors import InputError, MissingExtra, ModelError
+from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.files import existing, read_lines, shortened, user_path
 from wug.models import hub_is_away
 
@@ -106,6 +106,9 @@ def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Name
     """The revisions of a model of the hub that fit, in natural order."""
     repository, at, pattern = name.rpartition("@")
     if not at or _has_wildcards(repository) or repository.count("/") > 1 or repository.startswith((".", "/", "~")):
+        kind, colon, _ = name.partition(":")
+        if not before and colon and kind.isidentifier() and len(kind) > 1:  # one letter is a disk
+            raise UnknownName("kind of model", kind, registry.names("models"))
         raise InputError(f"no file or folder fits the model {shortened(text)!r}")
     known = hub_revisions(repository)
     fitting = sorted((revision for revision in known if fnmatchcase(revision, pattern)), key=natural)

@@ -134,7 +134,8 @@ def signatures(shelf: Shelf, runs: Sequence[int]) -> tuple[Signature, ...]:
 def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Choice) -> SweepComparison:
     """The difference of the second sweep from the first at each step that both have, and over all these steps.
 
-    At a step the runs of a sweep are its seeds, taken together item by item; Holm's correction is for all tests.
+    At a step the runs of a sweep are its seeds, taken together item by item; over all steps each counts the same,
+    whether it has many seeds or few. Holm's correction is for all tests.
     """
     sides = [_by_step(sweep, runs_of(store.shelf, sweep)) for sweep in (first, second)]
     shared = sorted(sides[0].keys() & sides[1].keys())
@@ -143,8 +144,9 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Choice) ->
     found: list[StepContrast] = []
     warnings: dict[str, None] = {}
     whole = [[run for step in shared for run in side[step]] for side in sides]
+    steps = [[step for step in shared for _ in side[step]] for side in sides] if len(shared) > 1 else None
     for step, couple in [(None, whole), *((step, [side[step] for side in sides]) for step in shared)]:
-        made = compare(store, couple, replace(choice, items=0))
+        made = compare(store, couple, replace(choice, items=0), steps if step is None else None)
         found += (StepContrast(step, contrast) for contrast in made.contrasts)
         warnings |= dict.fromkeys(made.warnings)
     corrected = holm([one.contrast.p for one in found])

@@ -57,7 +57,8 @@ def read(path: Path) -> SweepFile:
         if name not in known:
             raise InputError(f"unknown key {name!r}.{suggestion(name, known)}", file=path)
         if not known[name].fits(value):
-            raise InputError(f"{name} is {known[name].values}, not {value!r}", file=path)
+            meant = f" What is asked stands under {name}s." if f"{name}s" in EXAMPLES else ""
+            raise InputError(f"{name} is {known[name].values}, not {value!r}.{meant}", file=path)
     for name in ("models", "suites"):
         if not data.get(name):
             raise InputError(f"says no {name}. {name} = {EXAMPLES[name]}", file=path)

@@ -1,0 +1,48 @@
+"""How the benchmark of a GPU during a sweep makes shares of what it sees."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from patience import PATIENCE
+
+FILE = Path(__file__).resolve().parents[1] / "benchmarks" / "sweep_gpu.py"
+
+
+@pytest.fixture
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("sweep_gpu", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_shares_are_of_the_time_between_the_first_work_and_the_last(benchmark: ModuleType) -> None:
+    samples = [0, 0, 50, 100, 0, 90, 0]  # of 50, 100, 0 and 90 there are 60 on average
+    assert benchmark.idle_share(samples) == pytest.approx(0.4)
+    assert benchmark.share_at_nought(samples) == 0.25
+    assert benchmark.idle_share([0, 0]) is None
+    assert benchmark.share_at_nought([]) is None
+
+
+def test_samples_come_from_nvidia_smi_where_nvml_is_not_there(
+    benchmark: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\nprintf '0\\n80\\n[N/A]\\n100\\n'\nexec sleep 1000\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(benchmark, "by_nvml", lambda: None)
+    end = time.monotonic() + PATIENCE
+    with benchmark.watching() as samples:
+        while len(samples) < 3 and time.monotonic() < end:
+            time.sleep(0.01)
+    assert samples == [0, 80, 100]
