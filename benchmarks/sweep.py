@@ -91,10 +91,13 @@ def broken(folder: Path, models: int, suite: str) -> None:
     reached(folder, models // 4, process)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    under_way = [unfinished(folder)]
     print(f"killed with {done(folder)} models done", flush=True)
     process = go(folder, command, "there")
     reached(folder, models // 2, process)
+    under_way.append(unfinished(folder))
     cluster.remove_node(nodes.pop(), allow_graceful=False)
+    under_way.append(unfinished(folder))
     print(f"a node lost with {done(folder)} models done", flush=True)
     reached(folder, models * 5 // 8, process)
     nodes.append(cluster.add_node(num_cpus=1))
@@ -102,6 +105,7 @@ def broken(folder: Path, models: int, suite: str) -> None:
     reached(folder, models * 3 // 4, process)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    under_way.append(unfinished(folder))
     print(f"killed with {done(folder)} models done", flush=True)
     process = go(folder, command, "there")
     process.wait()
@@ -113,6 +117,8 @@ def broken(folder: Path, models: int, suite: str) -> None:
     again = {name: times for name, times in counted.items() if times > 1}
     print(f"on the cluster: exit {process.returncode}, {spent:.0f} s, {sum(counted.values())} loads", flush=True)
     print(f"loaded more than once: {again or 'none'}")
+    without = sorted(again.keys() - set().union(*under_way))
+    print(f"of these not under way when something was killed: {without or 'none'}")
     print(f"{same} of {len(first)} results identical ({len(second)} on the cluster)")
     tables = [(folder / f"{name}.csv").read_text() for name in ("here", "there")]
     print(f"the tables printed are {'the same' if tables[0] == tables[1] else 'NOT the same'}")
@@ -141,6 +147,13 @@ def done(folder: Path) -> int:
     if not path.exists():
         return 0
     return int(asked(path, "SELECT count(*) FROM runs WHERE status = 'complete'")[0][0])
+
+
+def unfinished(folder: Path) -> set[str]:
+    """The models that were loaded on the cluster, and whose runs are not complete."""
+    rows = asked(folder / "there.db", "SELECT specification FROM runs WHERE status = 'complete'")
+    complete = {str(row[0]).removeprefix("causal:") for row in rows}
+    return set((folder / "there.loads").read_text().split()) - complete
 
 
 def kept(path: Path) -> dict[tuple[str, str], Any]:
