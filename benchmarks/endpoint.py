@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=200)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 4, 16], help="questions under way at once")
     parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument("--threads", type=int, default=1, help="of the server; they wait for each other busily")
     parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--add-mark", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -69,7 +70,7 @@ def main() -> None:
             more = ["--add-mark"] if add_mark else []
             subprocess.run([options.python, __file__, "--write", str(file), *more], check=True)
             for precise in (True, False):
-                with serving(options.python, file, options.port, precise=precise) as (address, server):
+                with serving(options, file, precise=precise) as (address, server):
                     print(f"keys and values kept in {'float32' if precise else 'float16, the default'}:")
                     compare(address, texts, add_mark=add_mark)
                     if precise and not add_mark:
@@ -174,14 +175,16 @@ def sentences(count: int) -> list[str]:
 
 
 @contextmanager
-def serving(python: str, file: Path, port: int, *, precise: bool) -> Iterator[tuple[str, int]]:
+def serving(options: argparse.Namespace, file: Path, *, precise: bool) -> Iterator[tuple[str, int]]:
     """A llama-cpp-python server on this machine, gone at the end: its address and its process."""
-    command = [python, "-m", "llama_cpp.server", "--model", str(file), "--port", str(port)]
-    command += ["--logits_all", "true", "--n_ctx", "512", "--n_threads", "2", "--verbose", "false"]
+    threads = str(options.threads)
+    command = [options.python, "-m", "llama_cpp.server", "--model", str(file), "--port", str(options.port)]
+    command += ["--logits_all", "true", "--n_ctx", "512", "--verbose", "false"]
+    command += ["--n_threads", threads, "--n_threads_batch", threads]
     if precise:
         command += ["--type_k", "0", "--type_v", "0"]  # keys and values are kept in float16 otherwise
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}/v1"
+    address = f"http://127.0.0.1:{options.port}/v1"
     try:
         for _ in range(600):
             if server.poll() is not None:

@@ -34,11 +34,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 EVERY = 0.05
 """Seconds between two samples."""
-NEEDED = (
-    "torch", "transformers", "tokenizers", "safetensors", "numpy", "click", "filelock", "httpx", "jinja2",
-    "platformdirs", "rich", "wcwidth",
-)  # fmt: skip
-"""What `wug run` imports for a causal model, by the names of modules, which are those of packages."""
+NEEDED = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "click", "filelock", "jinja2", "platformdirs")
+"""What `wug run` imports for a causal model where it prints no table; modules are called as their packages."""
 SMALL = {"models": 3, "sentences": 200, "layers": 2, "width": 64, "words": 0, "loop": 2}
 
 
@@ -58,6 +55,7 @@ def main() -> None:
     if given.small:
         vars(given).update(SMALL)
     require_packages()
+    require_device(given.device)
     sys.path.insert(0, str(ROOT / "src"))
     folder = given.folder or Path(tempfile.mkdtemp(prefix="wug-sweep-gpu-"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,6 +81,14 @@ def require_packages() -> None:
             f"missing: {', '.join(missing)}. Where there is a network: pip install --target packages "
             f"{' '.join(missing)}; then here: PYTHONPATH=packages python {' '.join(sys.argv)}"
         )
+
+
+def require_device(name: str) -> None:
+    """End with a message where there is no GPU."""
+    import torch
+
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise SystemExit("PyTorch finds no GPU here. For a trial: --device cpu --small")
 
 
 def alone(model: Path, suite: str, device: str) -> None:
