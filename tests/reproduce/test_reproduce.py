@@ -16,6 +16,7 @@ import pytest
 
 from command_line import refused, wug
 from wug.errors import InputError
+from wug.reproduce.launch import Here
 from wug.reproduce.plan import Planner
 from wug.reproduce.recipe import names, parse, read
 from wug.reproduce.table import rows_of
@@ -184,5 +185,5 @@ def test_steps_that_are_done_are_not_taken_again(tmp_path: Path) -> None:
         step.made.parent.mkdir(parents=True, exist_ok=True)
         step.made.touch()
     told: list[str] = []
-    assert take(plan, jobs=1, tell=told.append) == []
+    assert take(plan, launcher=Here(1), tell=told.append) == []
     assert told == []

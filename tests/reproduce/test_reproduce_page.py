@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from command_line import refused, wug
-from wug.reproduce.page import figures, table
+from wug.reproduce.figures import beside
+from wug.reproduce.page import table
 from wug.reproduce.recipe import Published
 from wug.reproduce.table import TableRow
 
@@ -45,7 +47,7 @@ ROWS = [
     row("task", "a", 0.5, 0.75),
     row("task", "b", 0.6, None),
     row("depth", "a", None, 0.25),
-    row("  3", "a", 0.1, 0.2),
+    replace(row("  3", "a", None, 0.2), within="depth"),
 ]
 
 
@@ -66,20 +68,20 @@ def test_the_table_of_the_page_has_a_heading_for_each_test_and_no_empty_column_o
 
 
 def test_each_model_has_a_chart_with_the_published_dots_first() -> None:
-    (only,) = figures(ROWS)  # b has no value of ours
+    only, parts = beside(ROWS)  # b has no value of ours
     assert only.title == "a"
     found = [(record["test"], record["found"], record["value"]) for record in only.records]
     assert found == [
         ("task", "published", 0.5),
-        ("3", "published", 0.1),
         ("task", "here", 0.75),
         ("depth", "here", 0.25),
-        ("3", "here", 0.2),
     ]
+    assert parts.title == "Depth, in parts"
+    assert [(record["part"], record["model"], record["value"]) for record in parts.records] == [("3", "a", 0.2)]
 
 
 def test_each_test_has_a_chart_where_there_are_more_models() -> None:
-    (only,) = figures(ROWS[:2])
+    (only,) = beside(ROWS[:2])
     assert only.title == "task"
     assert [(record["model"], record["found"]) for record in only.records] == [
         ("a", "published"),

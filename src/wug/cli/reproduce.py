@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +13,14 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
+    from wug.reproduce.launch import Launcher
     from wug.reproduce.plan import Plan
     from wug.reproduce.table import TableRow
 
 FORMATS = ("table", "json", "md", "latex", "html")
 SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".tex": "latex"}
+SIDE_BY_SIDE = 3
+"""Steps that a GPU takes at a time."""
 MINIATURE = "In miniature: the shape of the table, not its numbers."
 
 
@@ -26,7 +31,8 @@ MINIATURE = "In miniature: the shape of the table, not its numbers."
 @click.option("--only", "rows", multiple=True, metavar="ROW", help="This row of the table alone; repeatable.")
 @click.option("--small", is_flag=True, help="The whole of it in miniature, on two cores in minutes: not for numbers.")
 @click.option("--dry-run", is_flag=True, help="Print the steps, and take none.")
-@click.option("--jobs", type=common.POSITIVE, help="Steps side by side.  [default: 3 on a GPU, else 1]")
+@click.option("--jobs", type=common.POSITIVE, help="Steps side by side, on each GPU.  [default: 3 on a GPU, else 1]")
+@click.option("--engine", type=click.Choice(("local", "ray")), default="local", help="ray: on a Ray cluster.")
 @click.option("--device", envvar="WUG_DEVICE", help="Where to train: cpu, cuda, cuda:1.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Of the table.  [default: table, or as -o says]")
 @click.option("-o", "--output", type=common.OUTPUT_FILE, help="Write the table there: .html a page, .json, .md, .tex.")
@@ -38,6 +44,7 @@ def command(
     small: bool,
     dry_run: bool,
     jobs: int | None,
+    engine: str,
     device: str | None,
     form: str | None,
     output: Path | None,
@@ -74,7 +81,8 @@ def command(
     if dry_run:
         _describe(plan)
         return
-    failures = take(plan, jobs=jobs or _side_by_side(device), tell=common.say)
+    with _launcher(engine, jobs, device) as launcher:
+        failures = take(plan, launcher=launcher, tell=common.say)
     _deliver(plan, rows_of(plan), form, output, remark=MINIATURE if small else "")
     if failures:
         for failure in failures:
@@ -86,11 +94,20 @@ def command(
     common.say(f"the runs: wug view --db {plan.store}")
 
 
-def _side_by_side(device: str | None) -> int:
-    """How many steps a machine takes at a time: small models leave most of a GPU idle."""
+@contextmanager
+def _launcher(engine: str, jobs: int | None, device: str | None) -> Iterator[Launcher]:
+    """What runs the steps; small models leave most of a GPU idle, so it takes several at a time."""
     from wug.models import pick_device
+    from wug.reproduce.launch import Here
 
-    return 3 if pick_device(device).startswith("cuda") else 1
+    if engine == "local":
+        yield Here(jobs or (SIDE_BY_SIDE if pick_device(device).startswith("cuda") else 1))
+        return
+    from wug.reproduce.cluster import OnRay
+    from wug.runs.ray import joined
+
+    with joined() as ray:
+        yield OnRay(ray, jobs or SIDE_BY_SIDE)
 
 
 def _describe(plan: Plan) -> None:

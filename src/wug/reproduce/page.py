@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from wug.reproduce.figures import beside, courses
 from wug.reproduce.plan import Plan
 from wug.reproduce.table import HEAD, TableRow, cells
 from wug.runs.shelf import Shelf
-from wug.show.charts import Point
-from wug.show.grouped import dots
 from wug.show.page import Lead, Report, render
-from wug.show.view import Cell, Column, Figure, Part, Prose, Row, Table
+from wug.show.view import Cell, Column, Part, Prose, Row, Table
 
 NUMERIC = ("published", "here", "95 % interval", "difference", "n")
 
@@ -20,7 +19,8 @@ def as_page(plan: Plan, rows: Sequence[TableRow], remark: str = "") -> str:
     recipe = plan.recipe
     prose = " ".join(text for text in (f"{recipe.reference}." if recipe.reference else "", recipe.note, remark) if text)
     opening: tuple[Part, ...] = (Prose(prose, lead=True),) if prose else ()
-    return render(list(_reports(plan, rows)), lead=Lead(recipe.title, (*opening, table(rows), *figures(rows))))
+    parts = (*opening, table(rows), *beside(rows), *courses(plan))
+    return render(list(_reports(plan, rows)), lead=Lead(recipe.title, parts))
 
 
 def table(rows: Sequence[TableRow]) -> Table:
@@ -38,33 +38,6 @@ def table(rows: Sequence[TableRow]) -> Table:
         note=_intervals(rows),
         style="types",
     )
-
-
-def figures(rows: Sequence[TableRow]) -> list[Figure]:
-    """Published values and ours as dots: a chart for each model, or for each test where there are more models."""
-    tests = list(dict.fromkeys(row.row for row in rows))
-    networks = list(dict.fromkeys(row.network for row in rows))
-    by_network = len(networks) <= len(tests)
-    found = []
-    for place, name in enumerate(networks if by_network else tests):
-        chosen = [row for row in rows if (row.network if by_network else row.row) == name]
-        if not any(row.value is not None for row in chosen):
-            continue
-        points = [point for row in chosen for point in _points(row, row.row if by_network else row.network)]
-        points.sort(key=lambda point: point.series != "published")  # so that it has the same colour in every chart
-        first = "test" if by_network else "model"
-        note = "The published values, and ours with 95 % intervals."
-        found.append(
-            dots(f"beside-{place}", name.strip(), points, note=note, what="value", first=first, series="found")
-        )
-    return found
-
-
-def _points(row: TableRow, name: str) -> Iterator[Point]:
-    if row.published is not None:
-        yield Point(name.strip(), row.published.value, series="published")
-    if row.value is not None:
-        yield Point(name.strip(), row.value, row.low, row.high, row.n, series="here")
 
 
 def _intervals(rows: Sequence[TableRow]) -> str:

@@ -83,21 +83,30 @@ class Planner:
         for row in only:
             if row not in recipe.rows:
                 raise InputError(f"the recipe {recipe.name} has no row {row!r}. There are: {'; '.join(recipe.rows)}")
-        cells = []
-        for test in recipe.tests:
-            if only and test.row not in only:
-                continue
-            for network in (recipe.networks[name] for name in test.published):
-                if network.train:
-                    cells += [Cell(test, network, seed, self._test(test, network, seed)) for seed in seeds]
-                elif network.score:
-                    cells.append(Cell(test, network, None, self._score(network)))
-                else:
-                    step = self._test(test, network, 0) if network.model else None
-                    cells.append(Cell(test, network, None, step))
-        order = ("data", "make", "train", "test")
-        steps = sorted(self._steps.values(), key=lambda step: order.index(step.kind))
+        chosen = [test for test in recipe.tests if not only or test.row in only]
+        seeds = list(seeds)
+        # A seed of every row before another seed, and network by network: so that a table is whole as early as may be.
+        for seed in seeds:
+            for network in recipe.networks.values():
+                for test in chosen:
+                    if network.train and network.name in test.published:
+                        self._test(test, network, seed)
+        cells = [
+            cell
+            for test in chosen
+            for network in (recipe.networks[name] for name in test.published)
+            for cell in self._cells(test, network, seeds)
+        ]
+        steps = sorted(self._steps.values(), key=lambda step: step.kind != "data")
         return Plan(recipe, self._folder, tuple(steps), tuple(cells))
+
+    def _cells(self, test: Test, network: Network, seeds: Sequence[int]) -> list[Cell]:
+        """Those of a row and a network; one for each seed where it is trained."""
+        if network.train:
+            return [Cell(test, network, seed, self._test(test, network, seed)) for seed in seeds]
+        if network.score:
+            return [Cell(test, network, None, self._score(network))]
+        return [Cell(test, network, None, self._test(test, network, 0) if network.model else None)]
 
     def _test(self, test: Test, network: Network, seed: int) -> str:
         """The name of the step that gives a cell."""
@@ -128,7 +137,7 @@ class Planner:
         source, needs = self._filled(test.train_on, seed)
         name = _name(network.name, test.train_on, seed)
         folder = self._folder / "models" / name
-        profile = [self._filled(word, seed)[0] for word in test.profile]
+        profile = [self._filled(word, seed)[0] for word in test.profile] + [*(test.small if self._small else ())]
         command = (
             *("train", *(network.small if self._small else network.train), source),
             *("-o", str(folder), "--seed", str(seed), *self._options),

@@ -83,6 +83,12 @@ class Test:
     """More arguments of `wug run`."""
     profile: tuple[str, ...] = ()
     """Arguments of the training that tests the model after epochs; the row is then the highest value of all tests."""
+    small: tuple[str, ...] = ()
+    """More arguments of such a training in a miniature."""
+    curves: tuple[str, ...] = ()
+    """Fields of groups with numbers, such as `depth`: the page draws the check along each; `epoch` with a profile."""
+    beside: tuple[str, ...] = ()
+    """Further checks that are drawn along them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +161,9 @@ def _test(row: dict[str, Any], networks: Mapping[str, Network], materials: Mappi
         if networks[network].model and not test.suite:
             what = f"network {network!r} is to be tested: say with what, with suite"
             raise InputError(what, file=file, place=f"test {test.row!r}")
+    if test.small and not test.profile:
+        what = "small: only a test with a profile has a training of its own"
+        raise InputError(what, file=file, place=f"test {test.row!r}")
     _require_known((test.train_on, test.suite, *test.profile), materials, file, f"test {test.row!r}")
     return test
 
@@ -179,7 +188,7 @@ def _published(cell: Any) -> Published | None:
 
 def _frozen(data: Mapping[str, Any]) -> dict[str, Any]:
     """Lists as tuples; a string of arguments as its words."""
-    spoken = {"make", "small", "train", "score", "options", "profile"}
+    spoken = {"make", "small", "train", "score", "options", "profile", "curves", "beside"}
     return {
         key: tuple(value.split()) if key in spoken else tuple(value) if isinstance(value, list) else value
         for key, value in data.items()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from statistics import fmean, stdev
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from wug.distributions import t_quantile
-from wug.files import read_text
+from wug.reproduce.found import Found, fields_in, found_in, mean
 from wug.reproduce.plan import Cell, Plan
 from wug.reproduce.recipe import Network, Published
 from wug.show.markup import latex_table, markdown_table
-from wug.types import Estimate
 
 HEAD = ("test", "model", "published", "here", "95 % interval", "difference", "n", "seeds")
 
@@ -40,6 +37,8 @@ class TableRow:
     source: str
     pending: bool
     """Whether a value of ours is still to come."""
+    within: str = ""
+    """The row that it is a part of."""
 
     @property
     def difference(self) -> float | None:
@@ -47,99 +46,44 @@ class TableRow:
         return None if self.published is None or self.value is None else self.value - self.published.value
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What one training, or one released model, gave for a cell."""
-
-    estimate: Estimate
-    signature: str
-    seed: int | None
-
-
 def rows_of(plan: Plan) -> list[TableRow]:
     """The table, as far as it is known."""
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in plan.cells:
-        groups.setdefault((cell.test.row, cell.network.name), []).append(cell)
     rows = []
-    for (row, network), cells in groups.items():
-        test, trained = cells[0].test, cells[0].network
-        values = [found for cell in cells for found in (_highest if test.profile else _results)(plan, cell)]
-        rows.append(_row(row, trained, test.published[network], _of(values, test.group), test.source))
-        if test.by:
-            fields = dict.fromkeys(group for found in values for group in found)
-            parts = [group for group in fields if group.startswith(f"{test.by}=")]
-            rows += [_row(f"  {part.partition('=')[2]}", trained, None, _of(values, part), "") for part in parts]
+    for cells in grouped(plan):
+        test, network = cells[0].test, cells[0].network
+        values = found_in(plan, cells, test.check)
+        here = [found[test.group] for found in values if test.group in found]
+        rows.append(_row(test.row, network, test.published[network.name], here, test.source))
+        parts = fields_in(values, test.by) if test.by else {}
+        rows += [replace(_row(f"  {part}", network, None, here, ""), within=test.row) for part, here in parts.items()]
     return rows
 
 
-def _of(values: Iterable[Mapping[str, Found]], group: str) -> list[Found]:
-    """What is known of a group, for each training or model."""
-    return [found[group] for found in values if group in found]
+def grouped(plan: Plan) -> list[list[Cell]]:
+    """The cells of each row and network, a seed each."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        groups.setdefault((cell.test.row, cell.network.name), []).append(cell)
+    return list(groups.values())
 
 
 def _row(row: str, network: Network, published: Published | None, found: Sequence[Found], source: str) -> TableRow:
-    values = [result.estimate.value for result in found]
-    seeds = tuple(result.seed for result in found if result.seed is not None)
-    value = fmean(values) if values else None
-    sd = stdev(values) if len(values) > 1 else None
-    low, high, method = None, None, ""
-    if value is not None and sd is not None:
-        half = t_quantile(len(values) - 1, 0.975) * sd / len(values) ** 0.5
-        low, high, method = value - half, value + half, "t over seeds" if seeds else "t over models"
-    elif values:
-        only = found[0].estimate
-        low, high, method = only.low, only.high, only.method or ""
+    ours = mean(found)
     return TableRow(
         row=row,
         network=network.title,
         published=published,
-        value=value,
-        sd=sd,
-        low=low,
-        high=high,
-        method=method,
-        n=max((result.estimate.n for result in found), default=0),
-        seeds=seeds,
+        value=None if ours is None else ours.value,
+        sd=None if ours is None else ours.sd,
+        low=None if ours is None else ours.low,
+        high=None if ours is None else ours.high,
+        method="" if ours is None else ours.method,
+        n=0 if ours is None else ours.n,
+        seeds=tuple(result.seed for result in found if result.seed is not None),
         signatures=tuple(result.signature for result in found),
         source=source,
         pending=network.asked and not found,
     )
-
-
-def _results(plan: Plan, cell: Cell) -> list[dict[str, Found]]:
-    """By group, the values of a test that is done; of released scores, for each model that was judged."""
-    step = None if cell.step is None else plan.step(cell.step)
-    if step is None or not step.done:
-        return []
-    return [
-        {
-            estimate["group"]: Found(Estimate(**estimate), result["signature"], cell.seed)
-            for estimate in result["estimates"]
-            if estimate["check"] == cell.test.check
-        }
-        for result in json.loads(read_text(step.made))
-        if not result["model"].startswith("mean/")  # which `wug score` adds, and we compute
-    ]
-
-
-def _highest(plan: Plan, cell: Cell) -> list[dict[str, Found]]:
-    """By group, the highest value of all tests that a finished training left in the store."""
-    from wug.runs.shelf import Shelf
-
-    highest: dict[str, Found] = {}
-    if cell.step is None or not plan.step(cell.step).done or not plan.store.exists():
-        return []
-    shelf = Shelf(plan.store)
-    for run in shelf.runs():
-        if f"/{cell.step}-epoch" not in run.model:
-            continue
-        for stored in shelf.stored(run.id, outcomes=False):
-            for estimate in stored.result.estimates:
-                before = highest.get(estimate.group)
-                if estimate.check == cell.test.check and (before is None or estimate.value > before.estimate.value):
-                    highest[estimate.group] = Found(estimate, str(stored.result.signature), cell.seed)
-    return [highest]
 
 
 def as_json(rows: Iterable[TableRow]) -> str:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from wug.errors import InputError
 from wug.files import read_text, write_text
+from wug.reproduce.launch import Launch, Launcher, alone
 from wug.reproduce.plan import Plan, Step
 
 Tell = Callable[[str], None]
@@ -29,8 +26,8 @@ class Failure:
     why: str
 
 
-def take(plan: Plan, *, jobs: int, tell: Tell) -> list[Failure]:
-    """Take all steps that are not done, so many at a time; those that failed, with what they said.
+def take(plan: Plan, *, launcher: Launcher, tell: Tell) -> list[Failure]:
+    """Take all steps that are not done; those that failed, with what they said.
 
     What a failed step was needed for is left out; the rest is done.
     """
@@ -40,23 +37,27 @@ def take(plan: Plan, *, jobs: int, tell: Tell) -> list[Failure]:
     waiting = {step.name: step for step in plan.steps if not step.done and step.kind != "data"}
     total = len(waiting)
     running: dict[Future[str], Step] = {}
-    with ThreadPoolExecutor(max(1, jobs)) as pool:
-        while waiting or running:
-            for step in _ready(waiting, running.values(), failures):
-                del waiting[step.name]
-                tell(f"{total - len(waiting)} of {total}: {step.kind} {step.name}")
-                running[pool.submit(_taken, plan.folder, step)] = step
-            if not running:
-                break
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                step, why = running.pop(future), future.result()
-                if why:
-                    failures.append(Failure(step, why))
-                    tell(f"failed: {step.kind} {step.name}")
+    with ThreadPoolExecutor(launcher.places) as pool:
+        try:
+            while waiting or running:
+                for step in _ready(waiting, running.values(), failures)[: max(0, launcher.places - len(running))]:
+                    del waiting[step.name]
+                    tell(f"{total - len(waiting)} of {total}: {step.kind} {step.name}")
+                    running[pool.submit(_taken, plan.folder, step, launcher)] = step
+                if not running:
+                    break
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    step, why = running.pop(future), future.result()
+                    if why:
+                        failures.append(Failure(step, why))
+                        tell(f"failed: {step.kind} {step.name}")
+        except BaseException:
+            launcher.stop()
+            raise
     return failures
 
 
-def _ready(waiting: dict[str, Step], running: Any, failures: Sequence[Failure]) -> list[Step]:
+def _ready(waiting: dict[str, Step], running: Iterable[Step], failures: Sequence[Failure]) -> list[Step]:
     """The steps whose needs are done; those that need a failed one are dropped."""
     lost = {failure.step.name for failure in failures}
     for step in [step for step in waiting.values() if lost & set(step.needs)]:
@@ -66,9 +67,9 @@ def _ready(waiting: dict[str, Step], running: Any, failures: Sequence[Failure]) 
     return [step for step in waiting.values() if not busy & set(step.needs)]
 
 
-def _taken(folder: Path, step: Step) -> str:
+def _taken(folder: Path, step: Step, launcher: Launcher) -> str:
     """What went wrong; nothing if the step is done."""
-    with _alone(folder / "locks" / step.name) as held:
+    with alone(folder / "locks" / step.name) as held:
         if step.done:  # by one that was at work when this began
             return ""
         _note(folder, step)
@@ -76,39 +77,16 @@ def _taken(folder: Path, step: Step) -> str:
         log.parent.mkdir(parents=True, exist_ok=True)
         step.made.parent.mkdir(parents=True, exist_ok=True)
         beside = step.made.with_name(f".{step.made.name}.part")
-        command = [str(beside) if word == str(step.made) else word for word in step.command]
+        command = tuple(str(beside) if word == str(step.made) else word for word in step.command)
         if step.kind == "make":
             shutil.rmtree(beside, ignore_errors=True)
-        with log.open("ab") as said, (beside if step.kind == "test" else Path(os.devnull)).open("wb") as out:
-            code = subprocess.run(
-                [sys.executable, "-m", "wug", *command],
-                stdout=out,
-                stderr=said,
-                stdin=subprocess.DEVNULL,
-                pass_fds=held,
-                check=False,
-            ).returncode
+        out = beside if step.kind == "test" else Path(os.devnull)
+        code = launcher.run(Launch(folder, step, command, out, log, held))
         if code:
             return f"{_last_line(log)} ({log})"
         if step.kind != "train":  # a training says itself when it is done
             beside.replace(step.made)
         return "" if step.done else f"it left no {step.made}"
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[tuple[int, ...]]:
-    """Waits until no other process takes the step. Whoever inherits what is yielded holds it on, even when we are
-    killed: so a training that outlives its parent is waited for, not started a second time.
-    """
-    try:
-        import fcntl
-    except ImportError:  # on Windows
-        yield ()
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield (lock.fileno(),)
 
 
 def _require_same(folder: Path, step: Step) -> None:

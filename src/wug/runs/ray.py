@@ -53,7 +53,7 @@ def sweep_on_ray(
     tell: Tell | None = None,
 ) -> Swept:
     """Ask every model on the cluster that Ray finds or starts; each run is in the store once its model is done."""
-    with _cluster() as ray:
+    with joined() as ray:
         cluster = _Cluster(ray, workers)
         work = _Sweeping(plan, cluster, Keeping(plan, store), cache, tell or (lambda told: None))
         missing = work.missing()
@@ -64,7 +64,7 @@ def sweep_on_ray(
 @contextmanager
 def spread(spec: ModelSpec, workers: int | None = None) -> Iterator[Opened]:
     """The model in copies on the cluster that Ray finds or starts, asked as if they were one."""
-    with _cluster() as ray:
+    with joined() as ray:
         yield _spread(_Cluster(ray, workers), spec)
 
 
@@ -326,7 +326,7 @@ def _reported(ray: Any, reply: Any, told: set[str]) -> Any:
 
 
 @contextmanager
-def _cluster() -> Iterator[Any]:
+def joined() -> Iterator[Any]:
     """Ray, joined or started, and left again if it was started for this."""
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what it holds back it would print when this is over
     try:

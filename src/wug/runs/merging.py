@@ -1,0 +1,31 @@
+"""Runs of one store, put into another."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from wug.runs.shelf import Shelf
+from wug.runs.store import Store
+
+
+def merge(source: Path, target: Path) -> int:
+    """How many complete runs of `source` the store `target` got, in their order; those that it has are left out."""
+    shelf, added = Shelf(source), 0
+    with closing(Store(target)) as store:
+        for run in reversed(shelf.runs()):
+            key = shelf.one("SELECT key FROM runs WHERE id = ?", run.id)["key"]
+            if run.status != "complete" or _has(store, key):
+                continue
+            spoken = {"specification": run.specification, "revision": run.revision, "origin": run.origin}
+            number = store.begin(key, run.model, run.command, **spoken)
+            for stored in shelf.stored(run.id, outcomes=True):
+                store.add(number, stored.result)
+            store.finish(number, "complete")
+            added += 1
+    return added
+
+
+def _has(store: Store, key: str) -> bool:
+    """Whether a run of this key is there, and whole."""
+    return any(store.shelf.each("SELECT 1 FROM runs WHERE key = ? AND status = 'complete' AND removed IS NULL", key))
