@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import InputError
-from wug.train.examples import Batches, parts_of, read_examples
+from wug.train.examples import Batches, alike, parts_of, read_examples
 
 
 def test_folders_of_both_families_are_read(tmp_path: Path) -> None:
@@ -46,6 +46,16 @@ def test_every_example_is_in_one_part_unharmed(lengths: list[tuple[int, int]], f
             found[int(source[0])] = (int((source != 0).sum()), int((target != 0).sum()))
     assert [found[n + 1] for n in range(len(lengths))] == lengths
     assert len(parts) == 1 or all(len(part.sources) >= fewest for part in parts)
+
+
+def test_examples_are_parted_where_most_padding_is_saved() -> None:
+    """Lengths are filled up to 8, 16 and so on. Of these six, the long target (40 a line, 80 by its weight) costs five
+    other lines 64 each, so it is cut off first; then the two long sources (24) cost three short ones 16 each.
+    """
+    sizes = np.array([(3, 5), (20, 8), (8, 40), (4, 4), (24, 7), (5, 6)])
+    assert [part.tolist() for part in alike(sizes, 1)] == [[0, 3, 5], [1, 4], [2]]
+    assert [part.tolist() for part in alike(sizes, 2)] == [[0, 2, 3, 5], [1, 4]]  # no part of one line
+    assert [part.tolist() for part in alike(sizes, 4)] == [list(range(6))]
 
 
 def test_an_epoch_shows_every_example_once() -> None:

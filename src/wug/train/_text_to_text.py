@@ -39,7 +39,9 @@ class TextToTextLesson:
             for texts in (examples.sources, examples.targets)
         )
         parts = parts_of(sources, targets, batch)
-        self._tables = [(torch.from_numpy(part.sources), torch.from_numpy(part.targets)) for part in parts]
+        # Where the model is: a batch is then picked there, and its rows need not travel at every step.
+        self._tables = [tuple(torch.from_numpy(table).to(device) for table in (p.sources, p.targets)) for p in parts]
+        self._device = device
         self._batches = Batches([len(part.sources) for part in parts], batch, seed)
 
     @property
@@ -49,6 +51,9 @@ class TextToTextLesson:
 
     def batch(self, step: int) -> Batch:
         """Sources and targets of like length, as numbers."""
-        part, places = self._batches.of(step)
+        import torch
+
+        part, order = self._batches.of(step)
+        places = torch.from_numpy(order).to(self._device, non_blocking=True)
         sources, targets = self._tables[part]
         return {"sources": sources[places], "targets": targets[places]}

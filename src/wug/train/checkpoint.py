@@ -16,6 +16,7 @@ from wug.train.recipe import Recipe
 _SPOKEN = {
     "text": "the text's checksum",
     "examples": "the examples' checksum",
+    "parts": "the parts of like length, from which batches are drawn,",
     "query_share": "the queries' share of the learning rate",
 }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,14 @@ from wug.files import checksum, read_lines
 
 Ints = npt.NDArray[np.int64]
 
-QUANTILES = (0.5, 0.8, 0.95, 0.99, 1.0)
-"""Where the examples, from short to long, are parted: each part is padded to its own longest."""
+PARTS = 8
+"""Parts of like length, each padded to its own longest source and target. More of them pad less, but a batch is of one
+part, and the more alike its examples are, the less it says about the others.
+"""
 GRAIN = 8
 """Lengths are padded to a multiple of this."""
+WEIGHTS = np.array([1, 2])
+"""A target's token costs more than a source's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +65,60 @@ class Part:
 def parts_of(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], fewest: int) -> list[Part]:
     """All examples in parts of like length, none with fewer than `fewest` of them unless it is the only one."""
     sizes = np.array([(len(source), len(target)) for source, target in zip(sources, targets, strict=True)])
-    order = np.argsort(sizes[:, 0] + 2 * sizes[:, 1], kind="stable")  # a target's token costs more than a source's
-    bounds = [0]
-    for share in QUANTILES:
-        bound = round(share * len(order))
-        if bound - bounds[-1] >= fewest:
-            bounds.append(bound)
-    bounds[-1] = len(order) if len(bounds) > 1 else 0
-    if len(bounds) == 1:
-        bounds.append(len(order))
     return [
-        Part(
-            _padded([sources[place] for place in order[low:high]]),
-            _padded([targets[place] for place in order[low:high]]),
-        )
-        for low, high in pairwise(bounds)
+        Part(_padded([sources[place] for place in places]), _padded([targets[place] for place in places]))
+        for places in alike(sizes, fewest)
     ]
+
+
+def alike(sizes: Ints, fewest: int) -> list[Ints]:
+    """The places of examples in parts of like length, from their lengths (of source and target).
+
+    The part whose division saves most is divided, by the length of its sources or of its targets, until there are
+    enough parts or nothing is saved.
+    """
+    parts = [np.arange(len(sizes))]
+    cuts = [_best_cut(sizes, fewest)]
+    while len(parts) < PARTS:
+        place = max(range(len(parts)), key=lambda place: cuts[place].saved)
+        cut, part = cuts[place], parts[place]
+        if not cut.saved:
+            break
+        below = sizes[part, cut.axis] <= cut.bound
+        parts[place : place + 1] = [part[below], part[~below]]
+        cuts[place : place + 1] = [_best_cut(sizes[half], fewest) for half in parts[place : place + 2]]
+    return parts
+
+
+class _Cut(NamedTuple):
+    """Where a part is divided: examples up to a length, and longer ones."""
+
+    saved: int = 0
+    axis: int = 0
+    """0 for sources, 1 for targets."""
+    bound: int = 0
+
+
+def _best_cut(sizes: Ints, fewest: int) -> _Cut:
+    """The cut that saves most of what padding costs; one that saves nothing where there is none."""
+    best = _Cut()
+    for axis in (0, 1):
+        for bound in np.unique(_full(sizes[:, axis]))[:-1]:
+            below = sizes[:, axis] <= bound
+            if fewest <= np.count_nonzero(below) <= len(sizes) - fewest:
+                saved = _cost(sizes) - _cost(sizes[below]) - _cost(sizes[~below])
+                best = max(best, _Cut(saved, axis, int(bound)), key=lambda cut: cut.saved)
+    return best
+
+
+def _cost(sizes: Ints) -> int:
+    """Of a part, padding included."""
+    return len(sizes) * int(_full(sizes.max(axis=0)) @ WEIGHTS)
+
+
+def _full(lengths: Ints) -> Ints:
+    """Lengths with what fills them up."""
+    return -(-lengths // GRAIN) * GRAIN
 
 
 class Batches:
@@ -110,7 +152,7 @@ class Batches:
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Ints:
-    longest = -(-max(map(len, rows)) // GRAIN) * GRAIN
+    longest = int(_full(np.array(max(map(len, rows)))))
     table = np.zeros((len(rows), longest), dtype=np.int64)
     for place, row in enumerate(rows):
         table[place, : len(row)] = row

@@ -144,7 +144,7 @@ def seq2seq(training: Training) -> None:
     wug train seq2seq cogs/train.tsv -o my-cogs --steps 20000 --layers 2
     wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a run after each epoch
     """
-    from wug.train.examples import read_examples
+    from wug.train.examples import PARTS, read_examples
     from wug.train.seq2seq import query_share
 
     kind = "seq2seq"
@@ -158,7 +158,7 @@ def seq2seq(training: Training) -> None:
     if training.network == "t5":
         sizes |= {"heads": training.heads, "query_share": query_share(shape)}
         sizes |= {"share_layers": True} if training.share_layers else {}
-    material = {"kind": kind, "examples": examples.checksum, **sizes}
+    material = {"kind": kind, "examples": examples.checksum, "parts": PARTS, **sizes}
     if not unfinished(training, material):
         return
     device = device_of(training)
