@@ -8,18 +8,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, stdev
-from typing import Any
 
 import pytest
 
+import made_runs
 from command_line import refused, wug
 from wug.errors import InputError
+from wug.reproduce.figures import courses
 from wug.reproduce.launch import Here
-from wug.reproduce.plan import Planner
+from wug.reproduce.plan import Plan, Planner
 from wug.reproduce.recipe import names, parse, read
-from wug.reproduce.table import rows_of
+from wug.reproduce.table import as_json, cells, rows_of
 from wug.reproduce.work import take
 
 RECIPE = """
@@ -63,79 +64,177 @@ published = { t5 = [] }
 """
 
 
+SMALLER = """
+title = "A smaller table"
+seeds = [1]
+
+[networks.t5]
+title = "Transformer"
+train = "seq2seq --steps 12 --layers 1 --embedding-size 16 --inner 16 --batch-size 8 --checkpoint-every 2 --threads 1"
+
+[materials.base]
+make = "pcfgset --samples 60 --no-table"
+
+[materials.exceptions]
+make = "overgeneralisation --ratio 0.02 --samples 100"
+
+[[tests]]
+row = "task"
+train_on = "{base}"
+suite = "{base}/test.src"
+check = "accuracy"
+by = "depth"
+published = { t5 = [0.5, 0.1] }
+
+[[tests]]
+row = "profile"
+train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
+profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src --steps 24"
+check = "overgeneralisation"
+curves = "epoch"
+published = { t5 = [] }
+"""
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the recipe and, in `work`, what it gives for two of its rows."""
+    """A folder with a recipe, `work` with all that it gives without a break, and what it said, `table.json`."""
     folder = tmp_path_factory.mktemp("made")
-    (folder / "small.toml").write_text(RECIPE, encoding="utf-8")
+    (folder / "smaller.toml").write_text(SMALLER, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("WUG_CACHE", str(folder / "cache.db"))
-        rows(folder / "small.toml", folder / "work", "--only", "task", "--only", "localism")
+        said = wug(*told(folder / "smaller.toml", folder / "work"))
+    assert said.code == 0, said.err
+    (folder / "table.json").write_text(said.out, encoding="utf-8")
     return folder
 
 
-def rows(recipe: Path, folder: Path, *more: object) -> list[dict[str, Any]]:
-    said = wug("reproduce", recipe, "--folder", folder, "--device", "cpu", "--format", "json", *more)
-    assert said.code == 0, said.err
-    found: list[dict[str, Any]] = json.loads(said.out)
-    return found
+def told(recipe: Path, folder: Path) -> list[str]:
+    return ["reproduce", str(recipe), "--folder", str(folder), "--device", "cpu", "--format", "json"]
 
 
-def estimates(folder: Path, name: str) -> list[dict[str, Any]]:
-    (result,) = json.loads((folder / "results" / f"{name}.json").read_text(encoding="utf-8"))
-    found: list[dict[str, Any]] = result["estimates"]
-    return found
+def planned(folder: Path, seeds: Sequence[int], *rows: str) -> Plan:
+    return Planner(parse(RECIPE, "small", Path("small.toml")), folder, small=False).plan(seeds, rows)
 
 
-def test_a_recipe_gives_a_row_for_each_cell_with_the_mean_over_its_seeds(made: Path) -> None:
-    recipe, work = made / "small.toml", made / "work"
-    before = {path: path.stat().st_mtime_ns for path in work.rglob("*.json")}
-    task, local, *steps = rows(recipe, work, "--only", "task", "--only", "localism")
-    assert {path: path.stat().st_mtime_ns for path in work.rglob("*.json")} == before  # nothing is done twice
+def answered(plan: Plan, values: Mapping[str, Mapping[str, float]]) -> None:
+    """As if these tests had been made: their values of `accuracy` by group, of ten items each."""
+    for step in plan.steps:
+        step.made.parent.mkdir(parents=True, exist_ok=True)
+        if step.name in values:
+            estimates = [
+                {"check": "accuracy", "group": group, "value": value, "n": 10, "low": 0, "high": 1, "method": "wilson"}
+                for group, value in values[step.name].items()
+            ]
+            result = {"model": "m", "signature": f"signature of {step.name}", "estimates": estimates}
+            step.made.write_text(json.dumps([result]), encoding="utf-8")
+
+
+def test_a_row_is_the_mean_over_its_seeds_with_students_interval(tmp_path: Path) -> None:
+    plan = planned(tmp_path, (1, 2), "task")
+    answered(plan, {"base-test.src-t5-base-1": {"all": 0.3}, "base-test.src-t5-base-2": {"all": 0.5}})
+    (task,) = json.loads(as_json(rows_of(plan)))
     assert (task["row"], task["published"], task["published_sd"], task["seeds"]) == ("task", 0.5, 0.1, [1, 2])
-    wanted = ("consistency", "all")
-    values = [
-        estimate["value"]
-        for seed in (1, 2)
-        for estimate in estimates(work, f"steps-t5-base-{seed}")
-        if (estimate["check"], estimate["group"]) == wanted
+    assert (task["value"], task["n"], task["method"]) == (pytest.approx(0.4), 10, "t over seeds")
+    assert task["sd"] == pytest.approx(0.2 / 2**0.5)  # (0.1² + 0.1²) / (2 - 1)
+    # Student's t with one degree of freedom is 12.706, times sd / √2 = 0.1
+    assert (task["low"], task["high"]) == pytest.approx((0.4 - 1.2706, 0.4 + 1.2706), abs=1e-4)
+    assert task["difference"] == pytest.approx(-0.1)
+    assert task["signatures"] == [f"signature of base-test.src-t5-base-{seed}" for seed in (1, 2)]
+    text = cells(rows_of(plan)[0])
+    assert text[2:] == ("0.500 ± 0.100", "0.400 ± 0.141", "[-0.871, 1.671]", "-0.10", "10", "1, 2")
+
+
+def test_a_profile_is_the_highest_of_its_tests_and_a_curve_over_their_epochs(tmp_path: Path) -> None:
+    """Exceptions answered by the rules: 1, 3 and 2 of 4; an epoch that was tested twice, after a kill, counts once."""
+    text = RECIPE.replace('check = "overgeneralisation"', 'check = "overgeneralisation"\ncurves = "epoch"')
+    plan = Planner(parse(text, "small", Path("small.toml")), tmp_path, small=False).plan([1], ["profile"])
+    (training,) = (step for step in plan.steps if step.kind == "train")
+    training.made.parent.mkdir(parents=True)
+    training.made.touch()
+    for epoch, right in ((1, 1), (2, 3), (2, 3), (3, 2)):
+        given = made_runs.outcomes({"overgeneralisation": [place < right for place in range(4)]})
+        model = f"seq2seq/{training.name}-epoch{epoch}@{epoch}{epoch}"
+        made_runs.keep(plan.store, made_runs.result("over", model, given))
+    made_runs.keep(plan.store, made_runs.result("over", f"seq2seq/{training.name}0-epoch1@9", given))  # of another one
+    (row,) = rows_of(plan)
+    assert (row.value, row.n, row.seeds) == (0.75, 4, (1,))
+    assert f"{training.name}-epoch2@22" in row.signatures[0]
+    (figure,) = courses(plan)
+    assert [(record["epoch"], record["overgeneralisation"]) for record in figure.records] == [
+        (1.0, 0.25),
+        (2.0, 0.75),
+        (3.0, 0.5),
     ]
-    assert local["value"] == pytest.approx(fmean(values))
-    assert local["sd"] == pytest.approx(stdev(values))
-    half = 12.706 * stdev(values) / 2**0.5  # Student's t, one degree of freedom
-    assert (local["low"], local["high"]) == pytest.approx((fmean(values) - half, fmean(values) + half), abs=1e-4)
-    assert local["difference"] == pytest.approx(fmean(values) - 0.25)
-    assert steps
-    assert all(row["row"].startswith("  ") and row["published"] is None for row in steps)
-    assert rows(recipe, work, "--only", "task") == [task]
-    shown = wug("reproduce", recipe, "--folder", work, "--device", "cpu", "--only", "task").out
-    assert "A small table" in shown
-    assert "0.500 ± 0.100" in shown
-    refused(wug("reproduce", recipe, "--folder", work, "--device", "cuda:7"), "of another command")
 
 
-def test_a_table_that_was_killed_twice_ends_as_an_unbroken_one(made: Path, tmp_path: Path) -> None:
-    options = ("--device", "cpu", "--seed", "1", "--only", "task")
-    command = [sys.executable, "-m", "wug", "reproduce", str(made / "small.toml"), "--folder", str(tmp_path), *options]
-    for sign in ("materials/base-1", "models/t5-base-1/training/checkpoint.pt"):
+def test_a_curve_has_a_line_for_each_network_and_the_numbers_of_a_field_in_their_order(tmp_path: Path) -> None:
+    text = RECIPE.replace("t5 = [0.5, 0.1]", "t5 = 0.5, lstm = 0.4").replace(
+        "[materials.base]", '[networks.lstm]\ntitle = "LSTM"\ntrain = "seq2seq"\n\n[materials.base]'
+    )
+    text = text.replace('check = "accuracy"', 'check = "accuracy"\ncurves = "depth"')
+    plan = Planner(parse(text, "small", Path("small.toml")), tmp_path, small=False).plan([1, 2], ["task"])
+    t5 = {"all": 0.5, "depth=10": 0.2, "depth=2": 0.6, "length=3": 1.0}
+    given = {f"base-test.src-t5-base-{seed}": {**t5, "depth=2": seed / 2} for seed in (1, 2)}
+    answered(plan, {**given, "base-test.src-lstm-base-1": {"depth=2": 0.25}})
+    (figure,) = courses(plan)
+    assert figure.title == "Accuracy by depth: task"
+    assert [(record["of"], record["depth"], record["accuracy"]) for record in figure.records] == [
+        ("Transformer", 2.0, 0.75),
+        ("Transformer", 10.0, 0.2),
+        ("LSTM", 2.0, 0.25),
+    ]
+
+
+def test_steps_stand_in_an_order_in_which_a_seed_of_all_rows_is_done_before_another(tmp_path: Path) -> None:
+    steps = [step.name for step in planned(tmp_path, (1, 2)).steps]
+    assert steps[: len(steps) // 2] == [
+        "base-1",
+        "t5-base-1",
+        "base-test.src-t5-base-1",
+        "steps-1",
+        "steps-t5-base-1",
+        "exceptions-1",
+        "t5-exceptions-train_pcfg_ratio=0.02.src-1",
+    ]
+
+
+def test_a_table_that_was_killed_twice_ends_as_an_unbroken_one(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed with its training, which has a checkpoint; then alone, so that another training outlives it."""
+    monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache.db"))
+    work = tmp_path / "work"
+    command = [sys.executable, "-m", "wug", *told(made / "smaller.toml", work)]
+    profile = "models/t5-exceptions-train_pcfg_ratio=0.02.src-1/training/checkpoint.pt"
+    for sign, kill in (("models/t5-base-1/training/checkpoint.pt", os.killpg), (profile, os.kill)):
         process = subprocess.Popen(
             command, start_new_session=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
-        while not (tmp_path / sign).exists() and process.poll() is None:
+        while not (work / sign).exists() and process.poll() is None:
             time.sleep(0.02)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    rows(made / "small.toml", tmp_path, *options[2:])
-    name = "base-test.src-t5-base-1"
-    assert estimates(tmp_path, name) == estimates(made / "work", name)
-    curves = [
-        (folder / "models" / "t5-base-1" / "training" / "loss.tsv").read_text() for folder in (tmp_path, made / "work")
-    ]
-    assert curves[0] == curves[1]
+        kill(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    said = wug(*told(made / "smaller.toml", work))
+    assert said.code == 0, said.err
+    assert said.out == (made / "table.json").read_text(encoding="utf-8")
+    task, *depths, highest = json.loads(said.out)
+    assert (task["seeds"], len(task["signatures"]), highest["n"]) == ([1], 1, 3)
+    assert {row["within"] for row in depths} == {"task"}
+
+
+def test_a_finished_table_is_printed_at_once_and_other_options_are_refused(made: Path) -> None:
+    files = [path for path in (made / "work").rglob("*") if path.is_file() and path.parent.name != "locks"]
+    before = {path: path.stat().st_mtime_ns for path in files if ".db" not in path.name}
+    assert wug(*told(made / "smaller.toml", made / "work")).out == (made / "table.json").read_text(encoding="utf-8")
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    again = ("reproduce", made / "smaller.toml", "--folder", made / "work")
+    assert "A smaller table" in wug(*again, "--device", "cpu", "--only", "task").out
+    refused(wug(*again, "--device", "cuda:7"), "of another command")
 
 
 def test_a_step_that_fails_is_said_and_the_others_are_taken(tmp_path: Path) -> None:
-    text = RECIPE.replace("pcfgset --samples 60 --no-table", "pcfgset --samples 0")
+    text = SMALLER.replace("pcfgset --samples 60 --no-table", "pcfgset --samples 0")
     recipe = tmp_path / "bad.toml"
     recipe.write_text(text, encoding="utf-8")
     said = wug("reproduce", recipe, "--folder", tmp_path / "work", "--device", "cpu", "--seed", 1, "--format", "json")
