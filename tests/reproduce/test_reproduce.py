@@ -199,6 +199,18 @@ def test_steps_stand_in_an_order_in_which_a_seed_of_all_rows_is_done_before_anot
     ]
 
 
+def test_a_plan_of_one_network_has_its_steps_alone(tmp_path: Path) -> None:
+    plan = Planner(read("kim2020"), tmp_path, small=True).plan([1], ["gen"], ["lstm"])
+    assert [step.name for step in plan.steps] == [
+        "cogs-1",
+        "lstm-cogs-train.tsv-1",
+        "cogs-gen.tsv-lstm-cogs-train.tsv-1",
+    ]
+    assert [cell.network.name for cell in plan.cells] == ["lstm"]
+    with pytest.raises(InputError, match=r"no network 'lsmt'\. There are: transformer; lstm"):
+        Planner(read("kim2020"), tmp_path, small=True).plan([1], [], ["lsmt"])
+
+
 def test_a_table_that_was_killed_twice_ends_as_an_unbroken_one(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +240,10 @@ def test_a_finished_table_is_printed_at_once_and_other_options_are_refused(made:
     before = {path: path.stat().st_mtime_ns for path in files if ".db" not in path.name}
     assert wug(*told(made / "smaller.toml", made / "work")).out == (made / "table.json").read_text(encoding="utf-8")
     assert {path: path.stat().st_mtime_ns for path in before} == before
+    refused(wug("reproduce", made / "smaller.toml", "--folder", made / "none", "--so-far", "--only", "x"), "no row 'x'")
+    said = wug("reproduce", made / "smaller.toml", "--folder", made / "none", "--so-far", "--format", "json")
+    assert [row["pending"] for row in json.loads(said.out)] == [True, True]
+    assert not (made / "none").exists()
     again = ("reproduce", made / "smaller.toml", "--folder", made / "work")
     assert "A smaller table" in wug(*again, "--device", "cpu", "--only", "task").out
     refused(wug(*again, "--device", "cuda:7"), "of another command")

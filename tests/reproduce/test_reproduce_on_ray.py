@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -59,9 +60,7 @@ published = { t5 = [] }
 class OtherMachine:
     """Ray, as far as steps need it, with one machine that sees nothing of this one's folders but what is sent to it."""
 
-    class exceptions:
-        class RayError(Exception):
-            pass
+    exceptions = SimpleNamespace(RayError=ConnectionError)
 
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 1.0}

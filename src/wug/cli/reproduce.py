@@ -29,8 +29,10 @@ MINIATURE = "In miniature: the shape of the table, not its numbers."
 @click.option("--folder", type=common.FOLDER, help="Where all of it goes.  [default: reproduce/NAME]")
 @click.option("--seed", "seeds", type=int, multiple=True, help="In place of the recipe's seeds; repeatable.")
 @click.option("--only", "rows", multiple=True, metavar="ROW", help="This row of the table alone; repeatable.")
+@click.option("--network", "networks", multiple=True, help="This network of the recipe alone; repeatable.")
 @click.option("--small", is_flag=True, help="The whole of it in miniature, on two cores in minutes: not for numbers.")
 @click.option("--dry-run", is_flag=True, help="Print the steps, and take none.")
+@click.option("--so-far", is_flag=True, help="Print the table as far as it is known, and take no step.")
 @click.option("--jobs", type=common.POSITIVE, help="Steps side by side, on each GPU.  [default: 3 on a GPU, else 1]")
 @click.option("--engine", type=click.Choice(("local", "ray")), default="local", help="ray: on a Ray cluster.")
 @click.option("--device", envvar="WUG_DEVICE", help="Where to train: cpu, cuda, cuda:1.")
@@ -41,8 +43,10 @@ def command(
     folder: Path | None,
     seeds: tuple[int, ...],
     rows: tuple[str, ...],
+    networks: tuple[str, ...],
     small: bool,
     dry_run: bool,
+    so_far: bool,
     jobs: int | None,
     engine: str,
     device: str | None,
@@ -76,10 +80,13 @@ def command(
     home = folder or Path("reproduce") / (f"{read.name}-small" if small else read.name)
     options = ("--device", device) if device else ()
     plan = Planner(read, home, small=small, options=options).plan(
-        seeds or (read.seeds[:1] if small else read.seeds), rows
+        seeds or (read.seeds[:1] if small else read.seeds), rows, networks
     )
     if dry_run:
         _describe(plan)
+        return
+    if so_far:
+        _deliver(plan, rows_of(plan), form, output, remark=MINIATURE if small else "")
         return
     with _launcher(engine, jobs, device) as launcher:
         failures = take(plan, launcher=launcher, tell=common.say)

@@ -77,24 +77,28 @@ class Planner:
         self._recipe, self._folder, self._small, self._options = recipe, folder, small, tuple(options)
         self._steps: dict[str, Step] = {}
 
-    def plan(self, seeds: Iterable[int], only: Sequence[str] = ()) -> Plan:
-        """The steps for these seeds, and for these rows alone where some are named."""
+    def plan(self, seeds: Iterable[int], only: Sequence[str] = (), networks: Sequence[str] = ()) -> Plan:
+        """The steps for these seeds, and for these rows and networks alone where some are named."""
         recipe = self._recipe
+        for name in networks:
+            if name not in recipe.networks:
+                known = "; ".join(recipe.networks)
+                raise InputError(f"the recipe {recipe.name} has no network {name!r}. There are: {known}")
         for row in only:
             if row not in recipe.rows:
                 raise InputError(f"the recipe {recipe.name} has no row {row!r}. There are: {'; '.join(recipe.rows)}")
         chosen = [test for test in recipe.tests if not only or test.row in only]
-        seeds = list(seeds)
+        seeds, wanted = list(seeds), networks or tuple(recipe.networks)
         # A seed of every row before another seed, and network by network: so that a table is whole as early as may be.
         for seed in seeds:
             for network in recipe.networks.values():
                 for test in chosen:
-                    if network.train and network.name in test.published:
+                    if network.train and network.name in wanted and network.name in test.published:
                         self._test(test, network, seed)
         cells = [
             cell
             for test in chosen
-            for network in (recipe.networks[name] for name in test.published)
+            for network in (recipe.networks[name] for name in test.published if name in wanted)
             for cell in self._cells(test, network, seeds)
         ]
         steps = sorted(self._steps.values(), key=lambda step: step.kind != "data")
@@ -120,7 +124,8 @@ class Planner:
                 return trained  # which tests the model itself, after epochs
             model, needs = str(self._steps[trained].made.parent.parent), (*needs, trained)
         name = _name(test.suite, network.name, test.train_on, seed)
-        command = ("run", suite, "--model", model, *options, "--db", str(self._store), "--format", "json")
+        kept = ("--db", str(self._store), "--format", "json")
+        command = ("run", suite, "--model", model, *options, *self._options, *kept)
         self._add(Step("test", name, command, self._folder / "results" / f"{name}.json", needs))
         return name
 
