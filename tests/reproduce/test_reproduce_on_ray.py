@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from wug.reproduce.launch import Launch
 from wug.reproduce.plan import Planner
 from wug.reproduce.recipe import parse
 from wug.runs.shelf import Shelf
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("ray")]
 
 ASKED = """
 title = "Asked"
@@ -77,7 +80,7 @@ class OtherMachine:
 def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of the other machine's own."""
     (tmp_path / "there").mkdir()
-    monkeypatch.setattr(cluster.tempfile, "tempdir", str(tmp_path / "there"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "there"))
     monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache.db"))
 
 

@@ -13,7 +13,7 @@ from command_line import refused, wug
 from wug.reproduce.figures import beside
 from wug.reproduce.page import table
 from wug.reproduce.recipe import Published
-from wug.reproduce.table import TableRow
+from wug.reproduce.table import TableRow, as_json, as_matrix, from_json
 
 RECIPE = """
 title = "Agreement & <more>"
@@ -88,6 +88,12 @@ def test_each_test_has_a_chart_where_there_are_more_models() -> None:
         ("b", "published"),
         ("a", "here"),
     ]
+
+
+def test_a_matrix_has_the_fewer_as_columns_and_the_papers_values_in_brackets() -> None:
+    assert as_matrix(ROWS[:3]).splitlines()[2:] == ["| task | 0.750 (0.500) | (0.600) |", "| depth | 0.250 |  |"]
+    assert as_matrix(ROWS[:2]).splitlines()[2:] == ["| a | 0.750 (0.500) |", "| b | (0.600) |"]
+    assert from_json(as_json(ROWS)) == ROWS
 
 
 def test_a_page_is_one_file_with_the_table_and_the_results_behind_it(tmp_path: Path) -> None:

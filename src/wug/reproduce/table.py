@@ -98,6 +98,32 @@ def as_json(rows: Iterable[TableRow]) -> str:
     return json.dumps([entry(row) for row in rows], ensure_ascii=False, indent=2)
 
 
+def from_json(text: str) -> list[TableRow]:
+    """The rows that `as_json` wrote."""
+
+    def row(entry: dict[str, Any]) -> TableRow:
+        value, sd = entry.pop("published"), entry.pop("published_sd")
+        del entry["difference"]
+        published = None if value is None else Published(value, sd)
+        lists = {name: tuple(entry.pop(name)) for name in ("seeds", "signatures")}
+        return TableRow(published=published, **lists, **entry)
+
+    return [row(entry) for entry in json.loads(text)]
+
+
+def as_matrix(rows: Sequence[TableRow]) -> str:
+    """A table in Markdown of tests by models, the fewer of them as columns: ours, and the paper's in brackets."""
+    tests, models = (
+        list(dict.fromkeys(names)) for names in zip(*((row.row, row.network) for row in rows), strict=True)
+    )
+    found = {(row.row, row.network): _both(row) for row in rows}
+    if len(models) > len(tests):
+        lines = [(model, *(found.get((test, model), "") for test in tests)) for model in models]
+        return markdown_table(("model", *tests), lines, "l" + "r" * len(tests))
+    lines = [(test, *(found.get((test, model), "") for model in models)) for test in tests]
+    return markdown_table(("test", *models), lines, "l" + "r" * len(models))
+
+
 def as_markdown(rows: Sequence[TableRow]) -> str:
     """A table in Markdown."""
     return markdown_table(HEAD, [cells(row) for row in rows], "llrrcrrl")
@@ -121,6 +147,12 @@ def cells(row: TableRow) -> tuple[str, ...]:
         f"{row.n:,}" if row.n else "",
         ", ".join(map(str, row.seeds)),
     )
+
+
+def _both(row: TableRow) -> str:
+    """Ours, and the paper's in brackets."""
+    _, _, published, here, *_ = cells(row)
+    return " ".join(filter(None, (here, published and f"({published})")))
 
 
 def _with_sd(value: float, sd: float | None, places: int) -> str:

@@ -17,8 +17,14 @@ def merge(source: Path, target: Path) -> int:
             key = shelf.one("SELECT key FROM runs WHERE id = ?", run.id)["key"]
             if run.status != "complete" or _has(store, key):
                 continue
-            spoken = {"specification": run.specification, "revision": run.revision, "origin": run.origin}
-            number = store.begin(key, run.model, run.command, **spoken)
+            number = store.begin(
+                key,
+                run.model,
+                run.command,
+                specification=run.specification,
+                revision=run.revision,
+                origin=run.origin,
+            )
             for stored in shelf.stored(run.id, outcomes=True):
                 store.add(number, stored.result)
             store.finish(number, "complete")
