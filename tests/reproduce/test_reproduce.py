@@ -178,7 +178,7 @@ def test_a_curve_has_a_line_for_each_network_and_the_numbers_of_a_field_in_their
     given = {f"base-test.src-t5-base-{seed}": {**t5, "depth=2": seed / 2} for seed in (1, 2)}
     answered(plan, {**given, "base-test.src-lstm-base-1": {"depth=2": 0.25}})
     (figure,) = courses(plan)
-    assert figure.title == "Accuracy by depth: task"
+    assert figure.title == "Task: accuracy by depth"
     assert [(record["of"], record["depth"], record["accuracy"]) for record in figure.records] == [
         ("Transformer", 2.0, 0.75),
         ("Transformer", 10.0, 0.2),

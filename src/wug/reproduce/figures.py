@@ -53,7 +53,7 @@ def courses(plan: Plan) -> Iterator[Figure]:
             several = any(len(cells) > 1 for cells in networks)
             yield curve(
                 f"course-{place}-{field}",
-                f"{_capital(test.check)} by {field}: {row.partition(',')[0]}",
+                _title(row.partition(",")[0], test.check, field),
                 points,
                 note=SEVERAL if several else ONE,
                 x=field,
@@ -64,7 +64,7 @@ def courses(plan: Plan) -> Iterator[Figure]:
 def _course(plan: Plan, test: Test, networks: Sequence[list[Cell]], field: str) -> Iterator[CurvePoint]:
     for cells in networks:
         for check in (test.check, *test.beside):
-            name = " · ".join((cells[0].network.title, *([check] if test.beside else [])))
+            name = " · ".join((cells[0].network.title, *([check.replace("_", " ")] if test.beside else [])))
             parts = fields_in(found_in(plan, cells, check), field)
             for value in sorted(filter(_is_number, parts), key=float):
                 ours = mean(parts[value])
@@ -109,6 +109,11 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _title(row: str, check: str, field: str) -> str:
+    """Of a chart, such as `Localism: consistency by depth`; the check is left out where the row says it."""
+    return f"{_capital(row)}{'' if check in row else f': {check}'.replace('_', ' ')} by {field}"
 
 
 def _capital(text: str) -> str:
