@@ -174,6 +174,17 @@ def test_a_message_about_absent_sets_names_each_once_with_its_licence(
     assert command.split()[-2:] == ["gulordava-en", "--accept"]
 
 
+def test_of_a_set_the_parts_are_wanted_that_a_recipe_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WUG_DATA", str(tmp_path))
+    plan = Planner(read("kim2020"), tmp_path / "work", small=False).plan([1], ["gen"])
+    assert where_to_get(plan.absent).splitlines()[1].split() == [
+        *("wug", "data", "get", "cogs/train.tsv", "cogs/test.tsv", "cogs/gen.tsv"),
+    ]
+    (folder,) = {step.made.parent for step in plan.absent}
+    (trained,) = (step for step in plan.steps if step.name == "lstm-cogs-train.tsv-1")
+    assert str(folder / "train.tsv") in trained.command
+
+
 @pytest.mark.parametrize(
     ("wrong", "right", "said"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from wug.errors import InputError
-from wug.reproduce.recipe import Network, Recipe, Test, materials_in
+from wug.reproduce.recipe import Material, Network, Recipe, Test, materials_in
 
 Kind = Literal["data", "make", "train", "test"]
 """What a step does; `data` is a published set that is not on this machine, and that only its user can get."""
@@ -163,7 +163,7 @@ class Planner:
         """Where a material lies, and the step that makes it or says that it is not here."""
         material = self._recipe.materials[name]
         if material.data and not (self._small and material.small):
-            return self._published(material.data)
+            return self._published(material)
         step = _name(name, seed)
         path = self._folder / "materials" / step
         words = [self._filled(word, seed) for word in (material.small if self._small else material.make)]
@@ -172,17 +172,17 @@ class Planner:
         self._add(Step("make", step, command, path, needs))
         return path, (step,)
 
-    def _published(self, name: str) -> tuple[Path, tuple[str, ...]]:
-        """Where a published set lies; where it is not here, where it would, and the step that says so."""
+    def _published(self, material: Material) -> tuple[Path, tuple[str, ...]]:
+        """Where a published set lies; where it is not here, where it would, and the steps that say so."""
         from wug import data
         from wug.data.folder import place
 
-        if data.fetched(name):
-            return data.path(name), ()
-        accept = ("--accept",) if data.find(name).set.restriction else ()
-        path = place(name)
-        self._add(Step("data", name, ("data", "get", name, *accept), path))
-        return path, (name,)
+        parts = [f"{material.data}/{part}" for part in material.parts] or [material.data]
+        absent = [name for name in parts if not data.fetched(name)]
+        for name in absent:
+            accept = ("--accept",) if data.find(name).set.restriction else ()
+            self._add(Step("data", name, ("data", "get", name, *accept), place(name)))
+        return place(material.data), tuple(absent)
 
     @property
     def _store(self) -> Path:

@@ -25,6 +25,8 @@ class Material:
     """Those that take their place in a miniature."""
     data: str = ""
     """Or the name of a published set."""
+    parts: tuple[str, ...] = ()
+    """The parts of the set that are wanted; all of it where none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ def _published(cell: Any) -> Published | None:
 
 def _frozen(data: Mapping[str, Any]) -> dict[str, Any]:
     """Lists as tuples; a string of arguments as its words."""
-    spoken = {"make", "small", "train", "score", "options", "profile", "curves", "beside"}
+    spoken = {"parts", "make", "small", "train", "score", "options", "profile", "curves", "beside"}
     return {
         key: tuple(value.split()) if key in spoken else tuple(value) if isinstance(value, list) else value
         for key, value in data.items()
