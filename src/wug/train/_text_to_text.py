@@ -54,6 +54,8 @@ class TextToTextLesson:
         import torch
 
         part, order = self._batches.of(step)
-        places = torch.from_numpy(order).to(self._device, non_blocking=True)
+        places = torch.from_numpy(order)
+        if torch.device(self._device).type == "cuda":  # from pinned memory, for which nobody waits
+            places = places.pin_memory().to(self._device, non_blocking=True)
         sources, targets = self._tables[part]
         return {"sources": sources[places], "targets": targets[places]}
