@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,9 +16,10 @@ import pytest
 
 import made_runs
 from command_line import refused, wug
+from patience import PATIENCE
 from wug.errors import InputError
 from wug.reproduce.figures import courses
-from wug.reproduce.launch import Here
+from wug.reproduce.launch import Here, Launch
 from wug.reproduce.plan import Plan, Planner
 from wug.reproduce.recipe import names, parse, read
 from wug.reproduce.table import as_json, cells, rows_of
@@ -292,6 +294,33 @@ def test_the_recipes_that_come_along_can_be_planned_in_miniature(name: str, tmp_
 def test_an_unknown_recipe_names_the_nearest() -> None:
     refused(wug("reproduce", "hupkes2019"), "Did you mean 'hupkes2020'?")
     assert "hupkes2020" in wug("reproduce").out
+
+
+class Unending:
+    """Runs commands that end when they are told to."""
+
+    places = 2
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+
+    def run(self, launch: Launch) -> int:
+        return 1 if self.stopped.wait(PATIENCE) else 0
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+def test_whoever_ends_it_ends_what_is_under_way(tmp_path: Path) -> None:
+    launcher = Unending()
+
+    def interrupt(told: str) -> None:
+        if told.startswith("2 of"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        take(planned(tmp_path, (1, 2), "task"), launcher=launcher, tell=interrupt)
+    assert launcher.stopped.is_set()
 
 
 def test_steps_that_are_done_are_not_taken_again(tmp_path: Path) -> None:

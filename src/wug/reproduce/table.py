@@ -105,8 +105,8 @@ def from_json(text: str) -> list[TableRow]:
         value, sd = entry.pop("published"), entry.pop("published_sd")
         del entry["difference"]
         published = None if value is None else Published(value, sd)
-        lists = {name: tuple(entry.pop(name)) for name in ("seeds", "signatures")}
-        return TableRow(published=published, **lists, **entry)
+        seeds, signatures = tuple(entry.pop("seeds")), tuple(entry.pop("signatures"))
+        return TableRow(published=published, seeds=seeds, signatures=signatures, **entry)
 
     return [row(entry) for entry in json.loads(text)]
 
