@@ -24,7 +24,8 @@ def as_page(plan: Plan, rows: Sequence[TableRow], remark: str = "") -> str:
 
 
 def table(rows: Sequence[TableRow]) -> Table:
-    """The table, a heading for each test."""
+    """The table, a heading for each test; the parts of a test have a chart, with their numbers."""
+    rows = [row for row in rows if not row.within]
     kept = [place for place, name in enumerate(HEAD) if place and (name != "seeds" or any(row.seeds for row in rows))]
     tests: dict[str, list[Row]] = {}
     for row in rows:
