@@ -102,6 +102,29 @@ def test_an_odd_number_of_cells_is_refused() -> None:
         AttentionLSTMLesson(tasks(4), Shape(1, 8, 1, 15), batch=2, seed=0, device="cpu")
 
 
+def test_a_lesson_has_the_loss_and_the_gradients_of_the_model_that_it_saves(tmp_path: Path) -> None:
+    """Its norms are computed otherwise than in transformers, and its masks are given in full."""
+    from transformers import T5ForConditionalGeneration
+
+    torch.manual_seed(3)
+    lesson = Seq2SeqLesson(tasks(12), SHAPE, batch=12, seed=0, device="cpu")
+    lesson.save(tmp_path, "float32")
+    plain = T5ForConditionalGeneration.from_pretrained(tmp_path).train()
+    batch = lesson.batch(0)
+    loss = lesson.loss(batch)
+    targets = batch["targets"]
+    wanted = targets.masked_fill(targets == 0, -100)
+    expected = plain(
+        input_ids=batch["sources"], attention_mask=(batch["sources"] != 0).long(), labels=wanted, use_cache=False
+    ).loss
+    torch.testing.assert_close(loss, expected, rtol=1e-6, atol=0)
+    loss.backward()
+    expected.backward()
+    found = {name: p.grad for name, p in lesson.model.named_parameters()}
+    for name, parameter in plain.named_parameters():
+        torch.testing.assert_close(found[name], parameter.grad, rtol=1e-4, atol=1e-6)
+
+
 def test_queries_move_at_one_over_the_root_of_a_heads_size() -> None:
     lesson = Seq2SeqLesson(tasks(6), SHAPE, batch=6, seed=0, device="cpu")
     queries = {name: value for name, value in lesson.shares.items() if value != 1}
