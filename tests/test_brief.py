@@ -21,6 +21,7 @@ PYTHIA = "causal/EleutherAI/pythia-70m@607a30d"
         (["causal/gpt2@607a30d", "causal/gpt2@607b30d"], ["gpt2@607a", "gpt2@607b"]),
         (["causal/gpt2@607a30d", "causal/gpt2@607a99d"], ["gpt2@607a3", "gpt2@607a9"]),
         (["gpt2", "causal/gpt2@1"], ["gpt2", "causal/gpt2"]),
+        (["oracle/pcfgset", "ctranslate/pcfgset@1"], ["oracle:pcfgset", "pcfgset"]),
         (["no shape at all"], ["no shape at all"]),
     ],
 )

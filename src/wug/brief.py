@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST = 200
 """Rows that a notebook shows."""
+ORACLES = "oracle"
+"""The kind of models that are named after what they know: without it, their names would read as those of suites."""
 COLUMNS = ("suite", "model", "check", "value", "95 % interval", "n")
 
 
@@ -41,6 +43,8 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
 def _names(model: str, length: int) -> list[str]:
     """What a model could be called, the shortest first, its identity last; `length` is that of a fingerprint."""
     kind, name, mark = _parts(model)
+    if kind == ORACLES:
+        name = f"{kind}:{name}"
     short = name.rstrip("/").rsplit("/", 1)[-1] or name
     marked = [f"{short}@{mark[:length]}", f"{name}@{mark[:length]}", f"{kind}/{name}@{mark[:length]}"] if mark else []
     return list(dict.fromkeys([short, name, *([f"{kind}/{name}"] if kind else []), *marked, model]))
