@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from browsing import Recorder, Served, client_of
+import every_page
+from browsing import Recorder, Served, client_of, free_port
 from patience import PATIENCE
 from wug.runs.store import Store
 from wug.web.site import Site
@@ -41,10 +41,19 @@ def client(site: Site) -> TestClient:
 @pytest.fixture
 def served(site: Site) -> Iterator[Served]:
     """The site on a free port, answering."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = Served(site, port)
+    server = Served(site, free_port())
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def everything(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A site with every kind of run, answering for all tests of a module."""
+    folder = tmp_path_factory.mktemp("everything")
+    site = Site(store=Store(folder / "wug.db"), cache=kept / "answers.db", folders=(folder,), models=("wug-causal",))
+    every_page.fill(site.store)
+    server = Served(site, free_port())
     server.start()
     yield server
     server.stop()

@@ -327,6 +327,15 @@ def test_typing_escape_and_f2_work_as_in_a_spreadsheet(begin: Callable[..., Any]
     page.keyboard.press("ArrowRight")
     assert grid(page)[3][1] == "back", "Enter goes back to the column where the Tabs began"
     page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "try-sentence", "Escape, then Tab, leaves the grid"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.id") == "proof"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.dataset.act") == "addItem"
 
 

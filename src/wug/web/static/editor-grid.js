@@ -15,7 +15,8 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
   field.spellcheck = false;
   field.autocapitalize = "off";
   field.autocomplete = "off";
-  let at = { row: 1, column: FIRST }, corner = at, mode = "choose", home = null, session = 0;
+  field.setAttribute("aria-describedby", "leave-grid");
+  let at = { row: 1, column: FIRST }, corner = at, mode = "choose", home = null, session = 0, leaving = false;
   let pointer = matchMedia("(pointer: coarse)").matches ? "touch" : "mouse";
 
   const rows = () => model.rowsOf(state());
@@ -283,16 +284,19 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
 
   const press = (event) => {
     if (event.isComposing) return;
-    const command = event.ctrlKey || event.metaKey;
+    const command = event.ctrlKey || event.metaKey, free = leaving;
     let taken = true;
+    leaving = leaving && event.key === "Shift";
     if (event.key in ARROWS) taken = arrow(event);
     else if (event.key === "Enter" && command) act("addItem");
     else if (event.key === "Enter" && !event.altKey) step(event.shiftKey ? -1 : 1, 0, home ?? at.column);
     else if (event.key === "Tab" && !command && !event.altKey) {
-      taken = finish() && tab(event.shiftKey ? -1 : 1);
+      taken = !free && finish() && tab(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
+      // Tab then goes on to what stands after the grid, or before it; a second Escape leads to the toolbar.
       if (mode !== "choose") cancel();
-      else document.querySelector("[data-act]")?.focus();
+      else if (free) document.querySelector("[data-act]")?.focus();
+      else leaving = true;
     } else if (event.key === "F2") { if (mode === "choose") open(textAt(at), "edit"); else mode = "edit"; }
     else if ((event.key === "Delete" || event.key === "Backspace") && mode === "choose") clear();
     else if (event.key === "PageDown" || event.key === "PageUp") step((event.key === "PageDown" ? 1 : -1) * lines.page(), 0);
@@ -312,7 +316,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     written();
   });
   field.addEventListener("compositionstart", () => { if (mode === "choose") open("", "type"); });
-  field.addEventListener("blur", () => { if (mode !== "choose") finish(); });
+  field.addEventListener("blur", () => { leaving = false; if (mode !== "choose") finish(); });
   field.addEventListener("copy", (event) => {
     if (mode !== "choose") return;
     event.clipboardData.setData("text/plain", blockText(chosen()));

@@ -1,0 +1,64 @@
+"""A store with every kind of run, and the addresses of every kind of page that shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import material
+from wug.runs import tidying
+from wug.runs.progress import Report
+from wug.runs.store import Store
+
+RESULTS = range(1, len(material.every()) + 1)
+PAGES = (
+    *("/", "/?sort=-suite%3Areflexives&pin=causal%2Fother%401&pincol=reflexives", "/?q=nothing"),
+    *("/runs", "/runs?show=drafts", "/runs?show=removed", "/runs?gone=4", "/runs?q=nothing"),
+    *("/run/1", "/run/2?edit", "/run/3", "/run/5", "/run/6"),
+    *("/compare", "/compare?run=1&run=2", "/compare?run=1&run=1", "/suite?name=reflexives"),
+    *(f"/result/{number}" for number in RESULTS),
+    *(f"/result/{number}/items" for number in RESULTS),
+    *("/result/1/item/0", "/result/3/item/0", "/result/1/numbers", "/result/3/items?value=false"),
+    *("/editor", "/editor/new", "/sentence", "/sentence?s=The+keys+are+here.", "/result/4711", "/nowhere"),
+    *("/sweeps", "/sweeps/1"),
+)
+"""Every kind of page; `/editor/new` stands for a draft."""
+
+
+def fill(store: Store) -> None:
+    """Every family, a second model, runs in every state, and a sweep."""
+    material.keep(store, *material.every())
+    material.keep(store, material.syntaxgym(model="causal/other@1"), material.pairs(model="causal/other@1"))
+    store.finish(store.begin("3", "causal/x@1", "wug run x"), "failed", "the server does not answer\nat port 9")
+    material.keep(store, material.pairs(items=8))
+    tidying.remove(store, [store.run(4)])
+    number = store.begin("5", "causal/y@1", "wug run y")
+    Report().begin(store, number, 6, 1200, 4000)
+    store.finish(number, "interrupted")
+    number = store.begin("6", "causal/z@1", "wug run z")
+    Report().begin(store, number, 6, 1200, 4000)
+    number = store.begin("7", "causal/gpt2@607a30d", "wug run mine.json", origin="editor")
+    store.add(number, material.syntaxgym(suite="mine"))
+    store.finish(number, "complete")
+    tidying.rename(store, store.run(1), "a name")
+    tidying.annotate(store, store.run(1), "a note")
+    store.begin_sweep("k", "alpha@step*", "wug run", "{}")
+    for step in (0, 1000, 2000):
+        model = f"causal/alpha@{step}"
+        number = store.begin(f"step {step}", model, "wug run", revision=f"step{step}", sweep=1)
+        store.add(number, material.pairs(items=8, model=model))
+        store.finish(number, "complete")
+
+
+def visit(page: Any, address: str) -> Any:
+    """The page at an address, with all of its charts drawn, seen from its top."""
+    if address == "/editor/new":
+        page.goto("/editor")
+        token = page.locator("meta[name=wug-token]").get_attribute("content")
+        made = page.request.post("/editor/new.json", data={"from": "2x2"}, headers={"X-Wug-Token": token})
+        address = made.json()["address"]
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    page.evaluate("for (const one of document.querySelectorAll('[data-spec]')) one.scrollIntoView()")
+    page.wait_for_selector("[aria-busy=true]", state="detached")
+    page.evaluate("scrollTo(0, 0)")  # what has been scrolled under the page's head counts as hidden
+    return page
