@@ -535,6 +535,17 @@ def test_a_file_from_the_disk_is_opened_and_a_bad_one_is_told(page: Any, recorde
     assert grid(ready(page)) == [["word"], ["a", "hello"]]
 
 
+def test_a_wide_table_with_predictions_is_opened_as_a_file(page: Any, tmp_path: Path) -> None:
+    wide = tmp_path / "wide.csv"
+    wide.write_text("# prediction: (verb;%sg%) < (verb;%pl%)\nitem,condition,subj,verb\n1,sg,boy,swims\n1,pl,boy,swim\n")
+    page.goto("/editor")
+    page.set_input_files("#upload-file", wide)
+    page.wait_for_selector("#editor[data-ready], #failure:not([hidden])")
+    assert page.locator("#failure:visible").all_inner_texts() == []
+    assert grid(page) == [["subj", "verb"], ["sg", "boy", "swims"], ["pl", "boy", "swim"]]
+    assert page.input_value("#prediction-0") == "(verb;%sg%) < (verb;%pl%)"
+
+
 def test_hostile_names_are_text_everywhere(begin: Callable[..., Any]) -> None:
     page = begin("blank")
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
