@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from wug.distributions import beta_quantile, t_quantile
-from wug.types import Estimate, Outcome
+from wug.types import Estimate, Outcome, Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +44,10 @@ class Made:
 
     interval: Interval | None
     method: str | None
+
+
+BELOW_NOTHING: frozenset[Unit] = frozenset({"share", "tokens", "count", "distance"})
+"""Units whose values are never less than 0."""
 
 
 def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval:
@@ -265,6 +269,16 @@ def remade(estimate: Estimate, method: Method) -> Estimate:
         return estimate
     made = INTERVALS[method](round(estimate.value * estimate.n), estimate.n)
     return replace(estimate, low=made.low, high=made.high, method=method)
+
+
+def within(estimate: Estimate, unit: Unit) -> Estimate:
+    """The estimate with an interval that ends where its unit does: no distance is less than 0.
+
+    An interval of a mean knows nothing of that; what is cut off holds no value that the mean could have.
+    """
+    if estimate.low is None or estimate.high is None or unit not in BELOW_NOTHING or estimate.low >= 0:
+        return estimate
+    return replace(estimate, low=0.0)
 
 
 def of_shares(method: str | None) -> bool:

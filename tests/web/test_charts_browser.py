@@ -297,16 +297,21 @@ def test_the_items_of_cogs_fit_on_a_phone(served: Served, new_context: Any) -> N
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-def test_a_suite_without_a_phenomenon_stands_under_its_family_not_under_the_phenomenon_of_another(
-    served: Served, page: Any
-) -> None:
-    made = material.syntaxgym()
-    plain = replace(material.syntaxgym("untagged"), meta={**made.meta, "circuit": ""})
-    material.keep(served.site.store, plain, made)
-    drawn(page, "/run/1")
-    rows = page.locator("g.role-axis-label text[text-anchor=end], g.role-axis-label text[text-anchor=start]")
-    texts = [text for text in rows.all_text_contents() if "%" not in text and text.strip()]
-    assert texts == ["Agreement", "number_prep", "syntaxgym", "untagged"]
+def test_what_has_no_tag_stands_under_a_heading_of_its_own_not_under_that_of_others(served: Served, page: Any) -> None:
+    outcomes = [
+        Outcome(str(place), "accuracy", place % 2 == 0, {"paradigm": name, **({"term": term} if term else {})}, {})
+        for place, (name, term) in enumerate([("tagged", "binding"), ("too", "binding"), ("untagged", "")] * 8)
+    ]
+    made = material.pairs(items=8)
+    material.keep(
+        served.site.store, replace(made, n=24, outcomes=tuple(outcomes), estimates=tuple(stats.estimates(outcomes)))
+    )
+    page.goto("/result/1")
+    page.wait_for_selector("svg.marks >> text=untagged")
+    rows = page.locator("figure.chart", has_text="untagged").locator("svg.marks text").all_text_contents()
+    assert [text for text in rows if text in ("binding", "tagged", "too", "untagged", "other")] == [
+        *("binding", "tagged", "too", "other", "untagged")
+    ]
 
 
 def test_figures_stand_below_each_other_in_the_bundled_face(served: Served, page: Any) -> None:

@@ -269,6 +269,8 @@ def conclude(
             case Notice():
                 notices[row.text] += 1
     checks: tuple[Check, ...] = tuple(getattr(suite, "checks", ()))  # a plugin of before has descriptions
+    units = {check.name: check.unit for check in checks}
+    estimates = (*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given))
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -276,7 +278,7 @@ def conclude(
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
         n=collected.items or len(suite),
-        estimates=(*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given)),
+        estimates=tuple(stats.within(one, units[one.check]) if one.check in units else one for one in estimates),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         descriptions={check.name: check.meaning for check in checks} or dict(getattr(suite, "descriptions", {})),

@@ -110,15 +110,19 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     Math.min(at.column, corner.column), Math.max(at.column, corner.column),
   ];
 
-  const show = () => {
-    lines.reveal(at.row);
+  /* The active cell in view, with the focus in it; where it is known beforehand, the page is laid out but once. */
+  const reach = (focused = true) => {
+    // What has the focus is taken away while layout still stands: later that would ask for another.
+    if (focused && field.parentElement !== lines.cellAt(at.row, at.column)) field.remove();
+    lines.approach(at.row);
+    place();
+    if (focused) field.focus({ preventScroll: true });
     const frame = table.parentElement, cell = lines.cellAt(at.row, at.column);
     const where = cell.getBoundingClientRect(), around = frame.getBoundingClientRect();
     const fixed = at.column >= FIRST ? [...table.querySelectorAll("thead .corner")].reduce((sum, one) => sum + (getComputedStyle(one).position === "sticky" ? one.offsetWidth : 0), 0) : 0;
     if (at.column >= FIRST && where.left < around.left + fixed) frame.scrollLeft -= around.left + fixed - where.left + 4;
     else if (where.right > around.right) frame.scrollLeft += where.right - around.right + 4;
     if (where.top < 0 || where.bottom > innerHeight) cell.scrollIntoView({ block: "nearest", inline: "nearest" });
-    paint();
   };
 
   /* ---- moving ---- */
@@ -128,9 +132,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     at = within({ row, column });
     corner = at;
     home = start;
-    place();
-    field.focus({ preventScroll: true });
-    show();
+    reach();
   };
 
   const step = (down, right, column = at.column) => {
@@ -277,9 +279,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
     const anchor = corner;
     at = within({ row, column });
     corner = anchor;
-    place();
-    field.focus({ preventScroll: true });
-    show();
+    reach();
   };
 
   const press = (event) => {
@@ -396,8 +396,7 @@ export const makeGrid = (table, { state, change, drop, fail, moved, readTable })
       if (!finish()) return;
       at = within({ row, column });
       corner = at;
-      place();
-      show();
+      reach(false);
     },
     setMarks: lines.setMarks,
     setFaults: (places) => {

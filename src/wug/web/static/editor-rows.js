@@ -186,8 +186,18 @@ export const makeRows = (table, { state, painted }) => {
     return made;
   };
 
+  /* Which rows stand where: as long as that is so, nothing but texts can change, and layout has little to do. */
+  let standing = "";
+
   const sync = () => {
-    const now = wanted(), kept = new Set(now);
+    const now = wanted(), count = rows().length, shape = `${now.join()} of ${count} ${tall()}`;
+    if (shape !== standing || now.some((index) => !shown.has(index))) arrange(now, count);
+    standing = shape;
+    for (const index of now) fill(shown.get(index), index);
+  };
+
+  const arrange = (now, count) => {
+    const kept = new Set(now);
     for (const old of body.querySelectorAll(".gap")) old.remove();
     for (const [index, line] of shown) if (!kept.has(index)) { line.remove(); shown.delete(index); }
     let next = body.firstElementChild, before = 0;
@@ -200,10 +210,9 @@ export const makeRows = (table, { state, painted }) => {
         shown.set(index, line);
         body.insertBefore(line, next);
       } else next = line.nextElementSibling;
-      fill(line, index);
       before = index;
     }
-    if (before < rows().length) body.append(gap(rows().length - before));
+    if (before < count) body.append(gap(count - before));
   };
 
   const draw = () => {
@@ -219,6 +228,13 @@ export const makeRows = (table, { state, painted }) => {
 
   const again = () => { version += 1; height = 0; if (state()) { draw(); painted(); } };
 
+  /* As little as is needed to see a row. */
+  const scroll = (row) => {
+    const top = (row - 1) * tall(), room = sheet.clientHeight - headTall(), from = sheet.scrollTop;
+    if (top < from) sheet.scrollTop = top;
+    else if (top + tall() > from + room) sheet.scrollTop = top + tall() - room;
+  };
+
   let coming = 0;
   sheet.addEventListener("scroll", () => {
     coming ||= requestAnimationFrame(() => { coming = 0; if (state()) { sync(); painted(); } });
@@ -232,18 +248,17 @@ export const makeRows = (table, { state, painted }) => {
     /* Whether the number of regions is another: then every cell is made anew. */
     renewed: () => built !== state().regions.length,
     setActive: (row) => { active = row; if (row > 0 && !shown.has(row) && built === state().regions.length) sync(); },
+    /* The sheet scrolled to a row that is about to be the active one: all rows that are then in view come at once. */
+    approach: (row) => {
+      if (row < 1 || built !== state().regions.length) return;
+      active = row;
+      scroll(row);
+      sync();
+    },
     cellAt: (row, column) => (row === 0 ? heads[column] : shown.get(row)?.children[column]),
     each: function* () { yield [0, heads]; for (const [index, line] of shown) yield [index, line.children]; },
     /* A page of rows. */
     page: () => Math.max(1, Math.floor((sheet.clientHeight - headTall()) / tall()) - 1),
-    /* The sheet scrolled as little as is needed to see a row. */
-    reveal: (row) => {
-      if (row < 1) return;
-      const top = (row - 1) * tall(), room = sheet.clientHeight - headTall();
-      if (top < sheet.scrollTop) sheet.scrollTop = top;
-      else if (top + tall() > sheet.scrollTop + room) sheet.scrollTop = top + tall() - room;
-      sync();
-    },
     setMarks: (given) => { marks = given; again(); },
     setFaults: (given) => {
       const same = given.size === faults.size && [...given].every(([place, level]) => faults.get(place) === level);
