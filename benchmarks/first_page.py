@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wug.runs.store import Store
+from wug.runs.sweeps import Planned, plan_text
 from wug.stats import wilson
 from wug.types import Check, Estimate, Result, Signature
 from wug.web.serving import prepare
@@ -86,10 +87,11 @@ def make_sweep(path: Path, steps: int = STEPS) -> None:
     store = Store(path)
     store._db.execute("PRAGMA synchronous=OFF")
     begins = {name: chance.uniform(0.05, 0.8) for _, _, name in suites()}
+    names = [name for _, _, name in suites()]
     store.change(
         "INSERT INTO sweeps (key, name, command, started, plan) VALUES (?, ?, ?, ?, ?)",
         *("1", "pythia-160m@step*", "wug run suites/ --model 'causal:pythia-160m@step*'", "2026-01-05T10:00:00+00:00"),
-        "{}",
+        plan_text([Planned(f"causal:EleutherAI/pythia-160m@step{1000 * number}") for number in range(steps)], names),
     )
     for number in range(steps):
         step = 1000 * number

@@ -8,6 +8,7 @@ import material
 from wug.runs import tidying
 from wug.runs.progress import Report
 from wug.runs.store import Store
+from wug.runs.sweeps import Planned, plan_text
 
 RESULTS = range(1, len(material.every()) + 1)
 PAGES = (
@@ -41,10 +42,13 @@ def fill(store: Store) -> None:
     store.finish(number, "complete")
     tidying.rename(store, store.run(1), "a name")
     tidying.annotate(store, store.run(1), "a note")
-    store.begin_sweep("k", "alpha@step*", "wug run", "{}")
-    for step in (0, 1000, 2000):
+    steps = (0, 1000, 2000)
+    plan = plan_text([Planned(f"causal:alpha@step{step}") for step in steps], ["reflexives"])
+    store.begin_sweep("k", "alpha@step*", "wug run", plan)
+    for step in steps:
         model = f"causal/alpha@{step}"
-        number = store.begin(f"step {step}", model, "wug run", revision=f"step{step}", sweep=1)
+        spec, revision = f"causal:alpha@step{step}", f"step{step}"
+        number = store.begin(f"step {step}", model, "wug run", specification=spec, revision=revision, sweep=1)
         store.add(number, material.pairs(items=8, model=model))
         store.finish(number, "complete")
 

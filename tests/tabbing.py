@@ -26,10 +26,10 @@ COLLECT = """() => {
   const PARTS = ['outlineStyle', 'outlineWidth', 'outlineColor', 'boxShadow', 'borderColor', 'backgroundColor'];
   const look = (one) => { const style = getComputedStyle(one); return PARTS.map((part) => style[part]).join('|'); };
   const looks = new Map();
-  const outlined = (one) => { const style = getComputedStyle(one); return style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0; };
+  const outlined = (one) => getComputedStyle(one).outlineStyle !== 'none';
   const around = (one) => [one, one.parentElement, one.parentElement?.parentElement].filter(Boolean);
   for (const one of window.wugControls) for (const near of around(one)) looks.set(near, look(near));
-  const name = (one) => `${one.tagName.toLowerCase()}${one.id ? '#' + one.id : ''}.${one.getAttribute('class') ?? ''} ` +
+  const name = (one) => `${one.tagName.toLowerCase()}#${one.id}.${one.getAttribute('class') ?? ''} ` +
     `${(one.getAttribute('aria-label') ?? one.textContent).trim().replace(/\\s+/g, ' ').slice(0, 40)}`;
   window.wugName = name;
   addEventListener('keydown', (event) => { if (event.key === 'Tab') leave(); }, { capture: true });
@@ -43,7 +43,7 @@ COLLECT = """() => {
     const top = Math.max(box.top, 0), bottom = Math.min(box.bottom, innerHeight);
     const at = [[.5, .5], [.1, .2], [.9, .2], [.1, .8], [.9, .8]].map(([x, y]) =>
       document.elementFromPoint(left + x * (right - left), top + y * (bottom - top)));
-    const own = (one) => one && (now.contains(one) || one.contains(now) && one !== document.body && !one.contains(scope) ||
+    const own = (one) => one && (now.contains(one) || one.contains(now) && !one.contains(scope) ||
       now.labels && [...now.labels].some((label) => label.contains(one)));
     if (right <= left || bottom <= top || !at.some(own)) window.wugFaults.push(`not in sight: ${name(now)}`);
   };
@@ -57,7 +57,8 @@ STEP = """() => {
 }"""
 MISSED = """() => {
   const reached = window.wugReached;
-  const radio = (one) => one.type === 'radio' && reached.some((other) => other.name === one.name && other.type === 'radio');
+  const radio = (one) => one.type === 'radio' &&
+    reached.some((other) => other.type === 'radio' && other.name === one.name);
   return window.wugControls.filter((one) => one.isConnected && !radio(one) &&
     !reached.some((other) => one === other || one.contains(other) || other.contains(one)) &&
     !(one.matches('label') && one.control && reached.includes(one.control)) &&

@@ -537,7 +537,8 @@ def test_a_file_from_the_disk_is_opened_and_a_bad_one_is_told(page: Any, recorde
 
 def test_a_wide_table_with_predictions_is_opened_as_a_file(page: Any, tmp_path: Path) -> None:
     wide = tmp_path / "wide.csv"
-    wide.write_text("# prediction: (verb;%sg%) < (verb;%pl%)\nitem,condition,subj,verb\n1,sg,boy,swims\n1,pl,boy,swim\n")
+    rows = ("# prediction: (verb;%sg%) < (verb;%pl%)", "item,condition,subj,verb", "1,sg,boy,swims", "1,pl,boy,swim")
+    wide.write_text("\n".join(rows))
     page.goto("/editor")
     page.set_input_files("#upload-file", wide)
     page.wait_for_selector("#editor[data-ready], #failure:not([hidden])")

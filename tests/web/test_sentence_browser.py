@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+import tabbing
 from asking import shared
 from wug.runs.store import Store
 from wug.web.site import Site
@@ -102,6 +103,7 @@ def test_a_token_opens_into_its_entropy_and_the_ten_likeliest_tokens(page: Any) 
     page.keyboard.press("Enter")
     rows = page.locator(".instead li")
     expect(rows).to_have_count(10)
+    assert tabbing.faults(page) == []
     expect(page.locator(".instead")).to_contain_text(f"Entropy here: {piece.get_attribute('data-entropy')} bits.")
     shares = [float(text.split(" %")[0]) for text in page.locator(".instead li .num:nth-child(3)").all_inner_texts()]
     assert shares == sorted(shares, reverse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from wug.brief import short_names
 from wug.errors import StoreError
 from wug.families.syntaxgym.checks import SUMMARY, prediction_of
 from wug.families.syntaxgym.show.regions import Conditions, conditions
@@ -37,6 +38,7 @@ def editor_results(shelf: Shelf, run: int) -> dict[str, Any]:
         "result": kept.id,
         "suite": result.suite,
         "model": result.model,
+        "name": short_names(shelf.models()).get(result.model, result.model),
         "signature": str(result.signature),
         "warnings": list(result.warnings),
         "few": _few(result.n),

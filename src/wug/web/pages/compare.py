@@ -18,7 +18,7 @@ from wug.runs.compare import Choice, Comparison, compare
 from wug.runs.learning import learning_curves
 from wug.runs.shelf import Summary
 from wug.show import charts
-from wug.show.comparison import FORMATS
+from wug.show.comparison import FORMATS, side_names
 from wug.show.comparison_section import compared
 from wug.show.grouped import point
 from wug.show.learning import figures as curve_figures
@@ -68,6 +68,7 @@ def routes(site: Site) -> list[BaseRoute]:
                 context |= {
                     "section": compared(found),
                     "sides_named": found.sides,
+                    "short": side_names(found),
                     "curves": _curves(site, request, sides),
                 }
             except (InputError, StoreError) as error:

@@ -92,7 +92,8 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     if (!other) return;
     by("run-link").textContent = `Run ${found.run}`;
     by("run-link").href = `/run/${found.run}`;
-    by("run-model").textContent = found.model;
+    by("run-model").textContent = found.name;
+    by("run-model").title = found.model;
     by("estimates").tBodies[0].replaceChildren(...found.checks.map((row) => {
       const line = document.createElement("tr");
       const name = element("th", row.name);
@@ -122,9 +123,10 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     for (const one of head.children) one.scope = "col";
     by("models-result").tHead.replaceChildren(head);
     by("models-result").tBodies[0].replaceChildren(...results.map((found) => {
-      const line = document.createElement("tr"), name = document.createElement("th"), pick = element("button", found.model, "link");
+      const line = document.createElement("tr"), name = document.createElement("th"), pick = element("button", found.name, "link");
       name.scope = "row";
       pick.type = "button";
+      pick.title = found.model;
       pick.setAttribute("aria-pressed", String(found === result));
       pick.addEventListener("click", () => show(found));
       name.append(pick);
