@@ -3,6 +3,8 @@
     python benchmarks/decoding.py                    1,000 sources, and localism on 100 samples
     python benchmarks/decoding.py --localism 300     more of localism
     python benchmarks/decoding.py --device cuda --localism 9567
+    python benchmarks/decoding.py --count 0 --localism 9567      all of localism and nothing else
+    python benchmarks/decoding.py --generate 100     Hugging Face generate on the first 100 sources only
     python benchmarks/decoding.py --threads 1        for a machine with other work: waiting threads use up CPU time
     python benchmarks/decoding.py --profile          where the time of the whole command goes
 
@@ -26,11 +28,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from timing import DATA, ROOT, Took, head, took
+from timing import DATA, ROOT, Took, aim, head, took
 from timing import line as table_line
 
 MODEL = ROOT / "src" / "wug" / "assets" / "models" / "wug-pcfg"
 BOUND = 512
+LOCALISM = 9567
+"""Published samples."""
 
 
 def wug(suite: Path, home: Path, device: str, *options: str) -> tuple[Took, dict[str, Any]]:
@@ -146,38 +150,82 @@ def line(name: str, wall: float, cpu: float, unit: tuple[float, float], note: st
     table_line(name, f"{wall:.1f} s", f"{cpu:.1f} s", f"{wall / unit[0]:.1f}", f"{cpu / unit[1]:.1f}", note)
 
 
-def compare(count: int, localism: int, device: str) -> None:
+def ask_localism(count: int, home: Path, device: str) -> None:
+    """The whole command on so many of the published samples of localism."""
+    unrolled = DATA / "pcfgset" / "localism" / "unrolled_test.tsv.gz"
+    if not unrolled.exists():
+        return
+    found, results = wug(unrolled, home, device, "--limit", str(count))
+    share = LOCALISM / count
+    print(f"\nLocalism, {count:,} of {LOCALISM:,} samples, whole command, {device}\n")
+    head("wall", "CPU", "peak MB", "")
+    table_line(f"{found.wall:.1f} s", f"{found.cpu:.1f} s", f"{found.peak:.0f}", accuracy(results))
+    most = 25 if device == "cuda" else 480
+    part = "" if share == 1 else f", as much as {found.wall * share:.0f} s for all"
+    aim(
+        f"localism, {count:,} samples, whole command, {device}",
+        f"≤ {most} s for all {LOCALISM:,}",
+        f"{found.wall:.0f} s (CPU {found.cpu:.0f} s){part}",
+        met=found.wall * share <= most,
+    )
+
+
+def compare(count: int, localism: int, device: str, generated: int | None) -> None:
     """Print a table for each task; CTranslate2 is there on a CPU alone, as in wug."""
     with tempfile.TemporaryDirectory() as temporary:
-        home = Path(temporary)
-        folder, targets = sample(home, count)
-        sources = folder / "test.src"
-        print(f"{count:,} sources, {device}, threads: {os.environ['OMP_NUM_THREADS']}\n")
-        head("way", "wall", "CPU", "× the first's wall", "× its CPU", "")
-        unit = None
-        if device == "cpu":
-            itself("--convert", str(home / "converted-bare"))
-            peer = itself("--bare", str(sources), str(home / "converted-bare"))
-            unit = (peer["wall"], peer["cpu"])
-            line("CTranslate2, translate_batch alone", *unit, unit, _right(peer["answers"], targets))
-            line("its start", peer["start"], peer["start_cpu"], unit, "imports, tokens, loading")
-        ways = {
-            "wug run, conversion made": (),
-            "wug run": (),
-            "wug run -M engine=transformers": ("-M", "engine=transformers"),
-        }
-        for name, options in ways.items() if device == "cpu" else [("wug run", ())]:
-            found, results = wug(folder, home, device, *options)
-            unit = unit or (found.wall, found.cpu)
-            line(name, found.wall, found.cpu, unit, accuracy(results))
-        assert unit is not None
-        other = itself("--generate", str(sources), "--device", device)
-        line("Hugging Face generate alone", other["wall"], other["cpu"], unit, _right(other["answers"], targets))
-        line("its start", other["start"], other["start_cpu"], unit, "imports, loading")
-        unrolled = DATA / "pcfgset" / "localism" / "unrolled_test.tsv.gz"
-        if localism and unrolled.exists():
-            found, results = wug(unrolled, home, device, "--limit", str(localism))
-            line(f"wug run localism, {localism:,} samples", found.wall, found.cpu, unit, accuracy(results))
+        if count:
+            answer(count, Path(temporary), device, generated)
+        if localism:
+            ask_localism(localism, Path(temporary), device)
+
+
+def answer(count: int, home: Path, device: str, generated: int | None) -> None:
+    """A table of the ways to answer so many sources; `generate` may be given the first of them only."""
+    folder, targets = sample(home, count)
+    sources = folder / "test.src"
+    print(f"{count:,} sources, {device}, threads: {os.environ['OMP_NUM_THREADS']}\n")
+    head("way", "wall", "CPU", "× the first's wall", "× its CPU", "")
+    unit = None
+    if device == "cpu":
+        itself("--convert", str(home / "converted-bare"))
+        peer = itself("--bare", str(sources), str(home / "converted-bare"))
+        unit = (peer["wall"], peer["cpu"])
+        line("CTranslate2, translate_batch alone", *unit, unit, _right(peer["answers"], targets))
+        line("its start", peer["start"], peer["start_cpu"], unit, "imports, tokens, loading")
+    ways = {
+        "wug run, conversion made": (),
+        "wug run": (),
+        "wug run -M engine=transformers": ("-M", "engine=transformers"),
+    }
+    for name, options in ways.items() if device == "cpu" else [("wug run", ())]:
+        found, results = wug(folder, home, device, *options)
+        unit = unit or (found.wall, found.cpu)
+        line(name, found.wall, found.cpu, unit, accuracy(results))
+        if device == "cpu" and name == "wug run":
+            _aimed_at(count, found, peer)
+    assert unit is not None
+    if generated == 0:
+        return
+    some = sources
+    if generated is not None and generated < count:
+        some = home / "some.src"
+        some.write_text("".join(f"{source}\n" for source in sources.read_text().splitlines()[:generated]))
+    other = itself("--generated", str(some), "--device", device)
+    right = _right(other["answers"], targets[: len(other["answers"])])
+    called = f"Hugging Face generate alone, {len(other['answers']):,} sources"
+    line(called, other["wall"], other["cpu"], unit, right)
+    line("its start", other["start"], other["start_cpu"], unit, "imports, loading")
+
+
+def _aimed_at(count: int, found: Took, peer: Mapping[str, Any]) -> None:
+    most = 2 * peer["cpu"] + peer["start_cpu"]
+    aim(
+        f"{count:,} PCFG SET sources, whole command, cpu",
+        "≤ 2 × CTranslate2's bare translate_batch + its start, by CPU time",
+        f"{found.cpu:.1f} s",
+        met=found.cpu <= most,
+        peer=f"2 × {peer['cpu']:.1f} + {peer['start_cpu']:.1f} = {most:.1f} s",
+    )
 
 
 def _right(answers: Sequence[str], targets: Sequence[str]) -> str:
@@ -218,24 +266,25 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--bare", nargs=2, type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--convert", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--generated", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--generate", type=int, help="sources that Hugging Face generate is asked; all by default")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every way")
     given = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(given.threads)
     if given.profile:
         profile(given.count)
-    elif given.bare or given.convert or given.generate:
+    elif given.bare or given.convert or given.generated:
         found = (
             bare(*given.bare)
             if given.bare
             else convert(given.convert)
             if given.convert
-            else generate(given.generate, given.device)
+            else generate(given.generated, given.device)
         )
         print(json.dumps(found))
     else:
-        compare(given.count, given.localism, given.device)
+        compare(given.count, given.localism, given.device, given.generate)
 
 
 if __name__ == "__main__":

@@ -22,13 +22,15 @@ from itertools import islice, product
 from pathlib import Path
 
 from cached import PLAIN
-from timing import Took, took
+from timing import Took, aim, took
 
 NOUNS = "author banker captain dancer editor farmer guard hunter janitor lawyer manager novelist officer pilot senator"
 PLACES = "near behind beside above below under opposite before"
 VERBS = "laugh swim smile sleep jump run sing talk walk wait work write"
 ADVERBS = "often always never rarely usually again today quickly gladly slowly"
 MODELS = ("first", "second")
+CPU, PEAK = 40, 700
+"""Seconds of CPU that running may take, and MB that any command may: of a million."""
 
 LOOP = """
 import csv, sys
@@ -175,7 +177,15 @@ def main() -> None:
         for name, arguments in commands(folder).items():
             if given.only and given.only not in name:
                 continue
-            told(f"`wug {arguments[0]}`{name.removeprefix(arguments[0])}", took(python(PLAIN, arguments)))
+            used = took(python(PLAIN, arguments))
+            told(f"`wug {arguments[0]}`{name.removeprefix(arguments[0])}", used)
+            most = f"< {CPU} s of CPU, < {PEAK} MB" if name == "run" else f"< {PEAK} MB"
+            aim(
+                f"a million pairs: {name}",
+                most if given.pairs == 1_000_000 else f"{most} (here {given.pairs:,} pairs)",
+                f"CPU {used.cpu:.1f} s, {used.peak:.0f} MB",
+                met=used.peak < PEAK and (name != "run" or used.cpu < CPU),
+            )
             if given.beside is not None:
                 told(f"the same, wug of {given.beside}", took(python(PLAIN, arguments), given.beside))
             if name in beside and not given.no_peers:

@@ -1,14 +1,17 @@
 """All benchmarks in one go, recorded in one file; the tables of docs/benchmarks.md come from it.
 
     python benchmarks/recorded.py                 on the CPU: an hour or two
-    python benchmarks/recorded.py --quick         the same with little of everything: ten minutes on a quiet machine
-    python benchmarks/recorded.py --device cuda   what is measured on a GPU
+    python benchmarks/recorded.py --aims          what speed and memory are aimed at: 20 minutes on two quiet cores
+    python benchmarks/recorded.py --quick         little of some: ten minutes
+    python benchmarks/recorded.py --device cuda   what is measured on a GPU: 15 minutes, without a network
+    python benchmarks/recorded.py --device cuda --dry    the same code with little of everything, on the CPU
     python benchmarks/recorded.py --only million  some of them; the others stay as they were recorded
     python benchmarks/recorded.py --docs          write the tables of the docs anew, and measure nothing
 
 Every benchmark is a command of its own. Its tables are kept as it printed them, in benchmarks/results/cpu.json,
-quick.json or cuda.json, with the command, the machine, its load before and after, and the versions of all programs.
-One that fails is kept with what it said last, and the others are run all the same.
+quick.json or cuda.json, with what was aimed at beside what came out, the command, the machine, its load before and
+after, and the versions of all programs. One that fails is kept with what it said last, and the others are run all the
+same.
 """
 
 from __future__ import annotations
@@ -20,10 +23,12 @@ import platform
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,22 +41,32 @@ PACKAGES = ("wug", "torch", "transformers", "tokenizers", "ctranslate2", "numpy"
 TITLES = {
     "scoring": "Sentences scored by a GPT-2 of 124M",
     "scoring, 1.3B": "Sentences scored by a GPT-2 of 1.3B",
+    "one layer": "Sentences scored by a GPT-2 of one layer with 50,257 words",
     "masked": "Sentences scored by a masked model",
     "cogs": "COGS judged",
-    "decoding": "PCFG SET answered, and localism",
+    "decoding": "PCFG SET answered",
+    "localism": "Localism, whole command",
     "cached": "BLiMP answered by the cache, whole command",
     "million": "A million pairs, whole commands",
     "choices": "Options in a context",
     "coverage": "How often intervals hold what they should",
     "view": "Pages of the site",
 }
-FULL = {
-    "scoring": ["scoring.py"],
-    "masked": ["masked.py"],
-    "cogs": ["cogs.py"],
-    "decoding": ["decoding.py", "--localism", "9567"],
+AIMED = {
+    "decoding": ["decoding.py", "--localism", "0", "--generate", "100"],
     "cached": ["cached.py"],
     "million": ["million.py"],
+    "scoring": ["scoring.py", "--peers", "wug", "lm-eval"],
+    "one layer": ["scoring.py", *shlex.split("--sizes one-layer --sets blimp --sample 0 --peers wug")],
+    "localism": ["decoding.py", "--count", "0", "--localism", "957"],
+}
+FULL = {
+    **AIMED,
+    "scoring": ["scoring.py"],
+    "decoding": ["decoding.py", "--localism", "0"],
+    "localism": ["decoding.py", "--count", "0", "--localism", "9567"],
+    "masked": ["masked.py"],
+    "cogs": ["cogs.py"],
     "choices": ["choices.py"],
     "coverage": ["compare_coverage.py"],
     "view": ["view.py"],
@@ -59,18 +74,27 @@ FULL = {
 QUICK = {
     "scoring": ["scoring.py", "--sample", "268", "--part", "10", "--peers", "wug", "lm-eval"],
     "cogs": ["cogs.py"],
-    "decoding": ["decoding.py", "--count", "300", "--localism", "100"],
+    "decoding": ["decoding.py", "--count", "300", "--localism", "100", "--generate", "50"],
     "million": ["million.py", "--pairs", "100000"],
 }
-CUDA = {
-    "scoring": ["scoring.py", *shlex.split("--device cuda --dtypes bfloat16 --sample 0 --batch 512 --sets blimp")],
-    "scoring, 1.3B": [
-        "scoring.py",
-        *shlex.split("--device cuda --dtypes bfloat16 --sizes 1.3B --sample 30000 --batch 256 --sets blimp"),
-        *shlex.split("--peers wug lm-eval"),
-    ],
-    "decoding": ["decoding.py", "--device", "cuda", "--localism", "9567"],
-}
+
+
+def on_gpu(*, dry: bool) -> dict[str, list[str]]:
+    """What is measured on a GPU: beside lm-eval where it is installed, and beside a loop like it."""
+    peers = ["--peers", "wug", "plain", *(["lm-eval"] if find_spec("lm_eval") is not None else [])]
+    bf16 = ["--dtypes", "bfloat16", "--sets", "blimp", *peers]
+    if dry:
+        return {
+            "scoring": ["scoring.py", *bf16, *shlex.split("--sizes tiny --sample 268 --batch 64")],
+            "localism": ["decoding.py", *shlex.split("--count 0 --localism 5")],
+            "decoding": ["decoding.py", *shlex.split("--count 20 --localism 0 --generate 4")],
+        }
+    return {
+        "localism": ["decoding.py", *shlex.split("--device cuda --count 0 --localism 9567")],
+        "scoring": ["scoring.py", *bf16, *shlex.split("--device cuda --sizes 124M --sample 0 --batch 512")],
+        "scoring, 1.3B": ["scoring.py", *bf16, *shlex.split("--device cuda --sizes 1.3B --sample 0 --batch 256")],
+        "decoding": ["decoding.py", *shlex.split("--device cuda --localism 0 --generate 200")],
+    }
 
 
 def machine() -> dict[str, Any]:
@@ -104,11 +128,16 @@ def measure(command: Sequence[str]) -> dict[str, Any]:
     before, begun = os.getloadavg()[0], datetime.now(UTC).isoformat(timespec="seconds")
     record: dict[str, Any] = {"command": f"python benchmarks/{shlex.join(command)}", "begun": begun}
     start = time.perf_counter()
-    try:
-        used = took([sys.executable, str(ROOT / "benchmarks" / command[0]), *command[1:]])
-        record |= {"cpu_s": round(used.cpu, 1), "printed": used.printed}
-    except SystemExit as failure:  # as `took` says it
-        record["failed"] = str(failure).strip()[-2000:]
+    with tempfile.TemporaryDirectory() as folder:
+        aims = Path(folder, "aims.jsonl")
+        try:
+            whole = [sys.executable, str(ROOT / "benchmarks" / command[0]), *command[1:]]
+            used = took(whole, WUG_BENCH_AIMS=str(aims))
+            record |= {"cpu_s": round(used.cpu, 1), "printed": used.printed}
+        except SystemExit as failure:  # as `took` says it
+            record["failed"] = str(failure).strip()[-2000:]
+        told = aims.read_text(encoding="utf-8").splitlines() if aims.exists() else []
+        record["aims"] = [json.loads(line) for line in told]
     load = [round(before, 1), round(os.getloadavg()[0], 1)]
     return {**record, "wall_s": round(time.perf_counter() - start, 1), "load": load}
 
@@ -126,6 +155,8 @@ def page(record: Mapping[str, Any]) -> str:
         f"Recorded with `{record['command']}` on {', '.join(part for part in where if part)}; "
         f"Python {about['python']}, {', '.join(map(' '.join, record['versions'].items()))}."
     ]
+    if table := aims_table(record):
+        parts.append(table)
     for name, found in record["benchmarks"].items():
         low, high = found["load"]
         parts += [
@@ -134,6 +165,16 @@ def page(record: Mapping[str, Any]) -> str:
             tables(found["printed"]) if "printed" in found else f"Failed: {found['failed'].splitlines()[-1]}",
         ]
     return "\n\n".join(parts)
+
+
+def aims_table(record: Mapping[str, Any]) -> str:
+    """What was aimed at beside what came out, of all benchmarks; empty where nothing was."""
+    rows = [row for found in record["benchmarks"].values() for row in found.get("aims", ())]
+    if not rows:
+        return ""
+    cells = [(row["line"], row["wanted"], row["got"], row["peer"], "yes" if row["met"] else "**no**") for row in rows]
+    lines = ["| what | wanted | got | beside it | met |", "|---|---|---|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in cells)])
 
 
 def write_docs() -> None:
@@ -150,12 +191,17 @@ def main() -> None:
     """Measure, keep, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--aims", action="store_true")
+    parser.add_argument("--dry", action="store_true", help="with --device cuda: a trial on the CPU, not kept")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--only", nargs="+", help="names of benchmarks")
     parser.add_argument("--docs", action="store_true")
     given = parser.parse_args()
     if not given.docs:
-        kind, plan = ("cuda", CUDA) if given.device == "cuda" else ("quick", QUICK) if given.quick else ("cpu", FULL)
+        if given.device == "cuda":
+            kind, plan = "dry" if given.dry else "cuda", on_gpu(dry=given.dry)
+        else:
+            kind, plan = ("quick", QUICK) if given.quick else ("cpu", AIMED if given.aims else FULL)
         record(RESULTS / f"{kind}.json", plan, given.only)
     write_docs()
 
@@ -173,6 +219,7 @@ def record(path: Path, plan: Mapping[str, list[str]], only: Sequence[str] | None
         kept[name] = found = measure(plan[name])
         print(found.get("printed") or f"failed: {found['failed']}", flush=True)
         path.write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    print(aims_table(whole))
 
 
 def _lines(path: str) -> list[str]:

@@ -1,7 +1,8 @@
-"""What the benchmarks share: processes with what they took, and lines of tables."""
+"""What the benchmarks share: processes with what they took, lines of tables, and what was aimed at."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -49,6 +50,17 @@ def took(command: Sequence[str], source: Path = ROOT / "src", **more: str) -> To
         if process.returncode:
             sys.exit(f"{' '.join(command)} ended with {process.returncode}\n{errors.read().decode()}")
         return Took(wall, used.ru_utime, used.ru_stime, used.ru_maxrss / 1024, out.read().decode())
+
+
+def aim(line: str, wanted: str, got: str, *, met: bool, peer: str = "") -> None:
+    """Keep what was aimed at beside what came out, in the file that WUG_BENCH_AIMS names; nothing without one.
+
+    A peer is what stands beside it in the same run, with its figure.
+    """
+    if path := os.environ.get("WUG_BENCH_AIMS"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            row = {"line": line, "wanted": wanted, "got": got, "met": bool(met), "peer": peer}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def line(*cells: object) -> None:

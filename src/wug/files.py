@@ -158,8 +158,7 @@ def checksum_of(parts: Iterable[bytes | str]) -> str:
     for part in parts:
         # A file's name may have bytes that are no UTF-8, which Python keeps as lone surrogates.
         data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
+        digest.update(len(data).to_bytes(8, "big") + data)
     return digest.hexdigest()
 
 

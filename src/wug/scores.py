@@ -1,4 +1,4 @@
-"""A block of answers as arrays: what a model that scores many texts at a time gives, and the cache keeps."""
+"""Questions and answers by the block: texts in a list, and what a model says of them as arrays, as the cache has it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,43 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from wug.types import Scored
+from wug.types import Request, Scored
 
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Names: TypeAlias = Mapping[int, tuple[str, ...]]
 """What some answers of a block have, by their number in it."""
+
+
+class Texts(Sequence[Request]):
+    """Requests that are a text and nothing else; a `Request` is made when someone looks."""
+
+    __slots__ = ("texts",)
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+
+    def take(self, places: Iterable[int]) -> Texts:
+        """The requests at some places, in that order."""
+        return Texts(list(map(self.texts.__getitem__, places)))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, place: int) -> Request: ...
+    @overload
+    def __getitem__(self, place: slice) -> Texts: ...
+
+    def __getitem__(self, place: int | slice) -> Request | Texts:
+        return Texts(self.texts[place]) if isinstance(place, slice) else Request(self.texts[place])
+
+    def __iter__(self) -> Iterator[Request]:
+        return map(Request, self.texts)
+
+
+def texts_of(requests: Sequence[Request]) -> list[str]:
+    """The texts that are asked about."""
+    return requests.texts if isinstance(requests, Texts) else [request.text for request in requests]
 
 
 class Beside(NamedTuple):

@@ -19,7 +19,7 @@ from wug.runs.remembered import Progress, RememberedGenerator, RememberedScorer
 from wug.runs.signature import signature
 from wug.runs.store import Store, run_key
 from wug.runs.waiting import Waiting
-from wug.scores import Scores
+from wug.scores import Scores, Texts, texts_of
 from wug.types import (
     Answer,
     Check,
@@ -66,7 +66,7 @@ class Listened:
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
         answers: Sequence[Scored] = self._model.score(requests)
-        self._hear([request.text for request in requests], answers)
+        self._hear(texts_of(requests), answers)
         return answers
 
     def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
@@ -193,7 +193,13 @@ def _tasks(suites: Sequence[Suite], asker: Asker) -> list[Task]:
 
 def _questions(tasks: Sequence[Task]) -> Sequence[Any]:
     """What the suites ask up front; a single one may make its questions when they are looked at."""
-    return tasks[0].questions if len(tasks) == 1 else list(chain.from_iterable(task.questions for task in tasks))
+    asked = [task.questions for task in tasks]
+    plain = [questions for questions in asked if isinstance(questions, Texts)]
+    if len(asked) == 1:
+        return asked[0]
+    if len(plain) == len(asked):
+        return Texts(list(chain.from_iterable(questions.texts for questions in plain)))
+    return list(chain.from_iterable(asked))
 
 
 def _asked(tasks: Sequence[Task], asker: Asker, *, counted: bool = False) -> Iterator[Task]:

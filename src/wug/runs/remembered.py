@@ -21,7 +21,7 @@ from wug.runs.block_index import Found, Ints, Places
 from wug.runs.cache import KEY, Block, Cache, Keys
 from wug.runs.deferred import Deferred
 from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
-from wug.scores import Scores
+from wug.scores import Scores, Texts, texts_of
 from wug.types import Answer, Generator, Request, Scored, Scorer, Source, text_of
 
 SCORING = 2
@@ -65,8 +65,8 @@ class Remembered(ABC, Generic[Question, Replies]):
         self._whose = self._start.digest()
         self._known = Places()
         self._held: _Held[Replies] = _Held()
-        self._read_last: tuple[Sequence[Question], _Read] | None = None
-        """The questions that were prepared for, till they are asked."""
+        self._prepared: _Run[Question] = _Run()
+        self._obtained: _Run[Question] = _Run()
         self.asked = 0
         """Questions put to the model, rather than found in the cache."""
         self.questions = 0
@@ -103,7 +103,7 @@ class Remembered(ABC, Generic[Question, Replies]):
         read = self._read(questions)
         missing, total = self._unanswered(read.keys)
         self.questions, self.done = self.questions + total, self.done + total - len(missing)
-        self._read_last = (questions, read)
+        self._prepared = _Run(questions, read)
         if len(missing) and isinstance(self._model, Deferred):
             self._model.loaded()
 
@@ -112,21 +112,30 @@ class Remembered(ABC, Generic[Question, Replies]):
 
         Progress is told of all questions so far, and of those that were counted before.
         """
-        last, self._read_last = self._read_last, None
-        keys, ranks = last[1] if last is not None and last[0] is questions else self._read(questions)
+        read = self._prepared.next(questions) or self._read(questions)
+        self._obtained = _Run(questions, read)
+        if self._prepared.ended:
+            self._prepared = _Run()
+        self._answer(questions, read, counted=counted)
+        return read.keys
+
+    def _answer(self, questions: Sequence[Question], read: _Read, *, counted: bool = False) -> None:
+        """Ask the model what the cache does not have."""
+        keys, ranks = read
         unanswered, total = self._unanswered(keys)
-        missing = np.array(sorted(unanswered.tolist(), key=ranks.__getitem__), np.int64)
-        del last, ranks
+        order: list[int] = unanswered.tolist()
+        order.sort(key=ranks.__getitem__)
+        missing = np.array(order, np.int64)
+        del order, unanswered
         if not counted:
             self.questions, self.done = self.questions + total, self.done + total - len(missing)
         self._progress(self.done, self.questions)
         size = self._model.chunk if len(missing) else 1
         for first in range(0, len(missing), size):
             some = missing[first : first + size]
-            self._keep(keys[some], self._replied([questions[place] for place in some.tolist()]))
+            self._keep(keys[some], self._replied(_taken(questions, some.tolist())))
             self.asked += len(some)
             self._count(len(some))
-        return keys
 
     def _count(self, answered: int) -> None:
         """So many more are answered; where the cache lost some, they are asked beyond what was counted."""
@@ -136,9 +145,15 @@ class Remembered(ABC, Generic[Question, Replies]):
 
     def replies(self, questions: Sequence[Question]) -> Replies:
         """One reply for each question, in order."""
-        keys = self.obtain(questions)
+        read = self._obtained.next(questions) or self._read(questions)
+        keys = read.keys
         while True:
             found = self._known.find(keys)
+            if found.blocks.all():
+                self._progress(self.done, self.questions)
+            else:
+                self._answer(questions, read)
+                found = self._known.find(keys)
             order = np.argsort(found.blocks, kind="stable")
             groups = np.split(order, np.flatnonzero(np.diff(found.blocks[order])) + 1) if len(order) else []
             parts = [self._taken(keys, found, some) for some in groups]
@@ -147,7 +162,7 @@ class Remembered(ABC, Generic[Question, Replies]):
                 back = np.empty(len(order), np.int64)
                 back[order] = np.arange(len(order))
                 return self._joined(questions, sound, back)
-            self.obtain(questions)  # what was damaged is asked again
+            self._answer(questions, read)  # what was damaged is asked again
 
     @abstractmethod
     def _key(self, question: Question) -> bytes:
@@ -200,8 +215,8 @@ class Remembered(ABC, Generic[Question, Replies]):
             self._known.add(number, keys)
 
     def _keep(self, keys: Keys, replies: Replies) -> None:
-        cuts = [range(at, min(at + BLOCK, len(keys))) for at in range(0, len(keys), BLOCK)]
-        self._cache.write(self._whose, [Block(keys[cut], self._pack(replies.take(cut))) for cut in cuts])
+        cuts = [slice(at, at + BLOCK) for at in range(0, len(keys), BLOCK)]
+        self._cache.write(self._whose, [Block(keys[cut], self._pack(replies[cut])) for cut in cuts])
         self._learn()
 
     def _taken(self, keys: Keys, found: Found, some: Ints) -> Replies | None:
@@ -239,6 +254,12 @@ class RememberedScorer(Remembered[Request, Scores]):
         """As for any questions; most are a text and nothing else, and there may be millions."""
         start = self._start.copy
         keys = bytearray()
+        if isinstance(questions, Texts):
+            for text in questions.texts:
+                digest = start()
+                digest.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+                keys += digest.digest()
+            return _Read(np.frombuffer(keys, f"S{KEY}"), questions.texts)
         ranks: list[str] = []
         for question in questions:
             digest = start()
@@ -271,7 +292,7 @@ class RememberedScorer(Remembered[Request, Scores]):
         return unpack_scores(data)
 
     def _joined(self, questions: Sequence[Request], parts: Sequence[Scores], order: Ints) -> Scores:
-        return replace(Scores.join(parts).take(order), texts=[question.text for question in questions])
+        return replace(Scores.join(parts).take(order), texts=texts_of(questions))
 
 
 class RememberedGenerator(Remembered[str | Source, Answers]):
@@ -305,7 +326,7 @@ class RememberedGenerator(Remembered[str | Source, Answers]):
         asked: Any = questions if self._heeds_bounds else list(map(text_of, questions))
         return Answers(Answer(found) if isinstance(found, str) else found for found in self._generate(asked))
 
-    def _pack(self, replies: Answers) -> bytes:
+    def _pack(self, replies: Sequence[Answer]) -> bytes:
         return pack_answers(replies)
 
     def _unpack(self, data: bytes) -> Answers:
@@ -333,12 +354,46 @@ class _Read(NamedTuple):
     ranks: list[str]
 
 
+class _Run(Generic[Question]):
+    """Questions that will be asked once more in this order, some at a time: to compare them is quicker than to read."""
+
+    def __init__(self, questions: Sequence[Question] = (), read: _Read | None = None) -> None:
+        self._questions, self._read, self._at = questions, read, 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether all of them were asked."""
+        return self._at >= len(self._questions)
+
+    def next(self, questions: Sequence[Question]) -> _Read | None:
+        """These questions as they were read, if they are the next ones; else None."""
+        if self._read is None:
+            return None
+        if questions is self._questions:
+            self._at = len(questions)
+            return self._read
+        here = slice(self._at, self._at + len(questions))
+        if not isinstance(questions, Texts) or not isinstance(self._questions, Texts):
+            return None
+        if self._questions.texts[here] != questions.texts:
+            return None
+        self._at = here.stop
+        return _Read(self._read.keys[here], questions.texts)
+
+
 class _HeldBlock(NamedTuple, Generic[Replies]):
     """A block as it is used."""
 
     keys: Keys
     replies: Replies
     size: int
+
+
+def _taken(questions: Sequence[Question], places: Sequence[int]) -> Sequence[Question]:
+    """The questions at some places, in that order."""
+    if isinstance(questions, Texts):
+        return questions.take(places)
+    return [questions[place] for place in places]
 
 
 class _Held(Generic[Replies]):

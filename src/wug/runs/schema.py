@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import json.encoder
 import shlex
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -112,7 +113,17 @@ def dump(data: Any) -> str:
     return text if is_unicode(text) else json.dumps(data, separators=(",", ":"))
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+def _encoder() -> Callable[[Any], str]:
+    """What makes JSON of data, made once: `JSONEncoder.encode` makes it anew for every outcome."""
+    plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # a Python without it
+        return plain.encode
+    parts = make(None, plain.default, json.encoder.encode_basestring, None, ":", ",", False, False, True)
+    return lambda data: "".join(parts(data, 0))
+
+
+_encode = _encoder()
 
 
 def is_unicode(text: str) -> bool:

@@ -15,7 +15,7 @@ from wug.families.pairs.pair import Pair, Target, same, strata
 from wug.families.pairs.people import with_correlation_checks, with_correlations
 from wug.families.pairs.settings import GIVEN, Settings
 from wug.families.sampling import levels_of, limited, shared
-from wug.scores import Scores
+from wug.scores import Scores, Texts
 from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
 RIGHT = "the model sees the words to the right of a target word too, which a reader has not come to yet"
@@ -78,8 +78,8 @@ class PairsSuite:
     def requests(self) -> Sequence[Request]:
         """Both sentences of each pair, in the order of the file, made when they are looked at."""
         if self.settings.target == "sentence":
-            return _Questions(self, range(len(self.pairs)))
-        return _Questions(self, [number for number, pair in enumerate(self.pairs) if self._asked(pair)])
+            return self._questions(range(len(self.pairs)))
+        return self._questions([number for number, pair in enumerate(self.pairs) if self._asked(pair)])
 
     @with_correlations
     def run(self, model: Scorer) -> Iterator[Row]:
@@ -88,8 +88,9 @@ class PairsSuite:
         step = max(1, model.chunk // 2)
         for first in range(0, len(self.pairs), step):
             numbers = range(first, min(first + step, len(self.pairs)))
-            asked = [number for number in numbers if self._asked(self.pairs[number])]
-            answers = Scores.of(model.score(list(_Questions(self, asked))))
+            sentences = self.settings.target == "sentence"
+            asked = numbers if sentences else [number for number in numbers if self._asked(self.pairs[number])]
+            answers = Scores.of(model.score(self._questions(asked)))
             spans = [span for number in asked for span in self._spans(self.pairs[number])]
             measured = Measures(answers, spans, self.settings)
             plain = iter(zip(range(0, len(measured), 2), self._plain(measured, seen), strict=True))
@@ -113,6 +114,13 @@ class PairsSuite:
 
     def _asked(self, pair: Pair) -> bool:
         return self.settings.target == "sentence" or pair.target is not None
+
+    def _questions(self, numbers: Sequence[int]) -> Sequence[Request]:
+        """Both sentences of the pairs of these numbers."""
+        pairs = self.pairs
+        if self.settings.target == "sentence" and not any(pairs[number].context for number in numbers):
+            return Texts([text for number in numbers for text in (pairs[number].good, pairs[number].bad)])
+        return _Questions(self, numbers)
 
     def _ask(self, number: int) -> tuple[Request, ...]:
         """Both sentences of the pair of that number, at one place of the running text."""
@@ -196,26 +204,11 @@ class _Questions(Sequence[Request]):
             return [self[at] for at in range(*place.indices(len(self)))]
         if place < 0:
             place = range(len(self))[place]
-        number = self.numbers[place >> 1]
-        if self.suite.settings.target == "sentence":
-            pair = self.suite.pairs[number]
-            text = pair.bad if place & 1 else pair.good
-            return Request(pair.lead + text if pair.context else text)
-        return self.suite._ask(number)[place & 1]
+        return self.suite._ask(self.numbers[place >> 1])[place & 1]
 
     def __iter__(self) -> Iterator[Request]:
-        if self.suite.settings.target != "sentence":
-            for number in self.numbers:
-                yield from self.suite._ask(number)
-            return
-        pairs = self.suite.pairs
         for number in self.numbers:
-            pair = pairs[number]
-            if pair.context:
-                yield from self.suite._ask(number)
-            else:
-                yield Request(pair.good)
-                yield Request(pair.bad)
+            yield from self.suite._ask(number)
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from wug.models._words import Spaced, SpacedWords, Vocabulary, answers, worded
 from wug.models.ngram.arpa import Arpa, Floats, read_arpa
 from wug.models.ngram.spread import Spread
 from wug.options import Option
-from wug.scores import Beside, Scores
+from wug.scores import Beside, Scores, Texts, texts_of
 from wug.types import Request
 
 ANSWERS = "scores"
@@ -47,23 +47,28 @@ class NgramModel:
             "eos": "yes" if eos else "no",
             **({"lowercase": "yes"} if lowercase else {}),
         }
-        self.chunk = 50_000
+        self.chunk = 16_384
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One answer for each request, in order, in natural logarithms."""
-        whole = [
-            n for n, asked in enumerate(requests) if asked.span is None and asked.reading is None and not self._eos
-        ]
-        fit, spaced = self._spaced.read([requests[place].text for place in whole])
+        texts = texts_of(requests)
+        whole = self._whole(requests)
+        fit, spaced = self._spaced.read([texts[place] for place in whole])
         places = [whole[number] for number in fit]
-        known = self._scored([requests[place].text for place in places], spaced)
+        known = self._scored([texts[place] for place in places], spaced)
         if len(places) == len(requests):
             return known
         quick = frozenset(places)
         others = [place for place in range(len(requests)) if place not in quick]
         order = np.argsort([*places, *others])
         return Scores.join([known, self._worded([requests[place] for place in others])]).take(order)
+
+    def _whole(self, requests: Sequence[Request]) -> Sequence[int]:
+        """The places of the requests that are a text and nothing else."""
+        if self._eos or isinstance(requests, Texts):
+            return range(0 if self._eos else len(requests))
+        return [n for n, asked in enumerate(requests) if asked.span is None and asked.reading is None]
 
     def _scored(self, texts: Sequence[str], words: Spaced) -> Scores:
         """The answers to texts of known words."""

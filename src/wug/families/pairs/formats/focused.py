@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wug.families.pairs.formats.labels import Grouping, Labels
 from wug.families.pairs.formats.tables import (
     GROUPS,
+    Lines,
     Record,
     Table,
     context_of,
@@ -94,6 +96,10 @@ def parse_sentences(path: Path, columns: SentenceColumns = SENTENCES, labels: La
     if any(problem.place == "header" and problem.level == "error" for problem in problems):
         return Parsed("sentence", [], problems)
     pairs, grouping = [], Grouping(table.header, labels, lambda record: groups_of(record.fields))
+    if isinstance(table.records, Lines) and labels.human is None and not problems:
+        found = _pairs_of_lines(table.records, columns, labels, grouping)
+        if found is not None:
+            return Parsed("sentence", found, problems)
     for number, record in enumerate(table.records, 1):
         good, bad = text_of(record, columns.good, problems), text_of(record, columns.bad, problems)
         if good is not None and bad is not None:
@@ -101,6 +107,27 @@ def parse_sentences(path: Path, columns: SentenceColumns = SENTENCES, labels: La
             item, context = _item(record, labels, number), context_of(record)
             pairs.append(Pair(item, without_eos(good), without_eos(bad), groups, human=human, context=context))
     return Parsed("sentence", pairs, problems)
+
+
+def _pairs_of_lines(lines: Lines, columns: SentenceColumns, labels: Labels, grouping: Grouping) -> list[Pair] | None:
+    """The pairs of a large table of which there is nothing to tell; None where a sentence is missing."""
+    places = {name: at for at, name in enumerate(lines.header)}
+    good_at, bad_at, context_at = places[columns.good], places[columns.bad], places.get("context")
+    item_at, groups_at = places.get(labels.item or "item"), [places[name] for name in grouping.columns]
+    known: dict[tuple[str, ...], Mapping[str, str]] = {}
+    pairs: list[Pair] = []
+    for number, row in enumerate(lines.rows(), 1):
+        good, bad = row[good_at], row[bad_at]
+        if not good or good.isspace() or not bad or bad.isspace():
+            return None
+        key = tuple([row[at] for at in groups_at])
+        groups = known.get(key)
+        if groups is None:
+            groups = known[key] = grouping.of(lines[number - 1])
+        item = str(number) if item_at is None else row[item_at] or str(number)
+        context = "" if context_at is None else row[context_at].strip()
+        pairs.append(Pair(item, without_eos(good), without_eos(bad), groups, context=context))
+    return pairs
 
 
 def _word_pair(

@@ -54,13 +54,14 @@ class Grouping:
         """`groups_of` tells the groups from the columns that `GROUPS` knows, and from `more`."""
         told = {*GROUPS, *labels.named_columns(), *more}
         self._labels, self._groups_of = labels, groups_of
-        self._columns = [name for name in header if name in told]
+        self.columns = [name for name in header if name in told]
+        """Those that say it."""
         self._pool = GroupPool()
         self._known: dict[tuple[Any, ...], Mapping[str, str]] = {}
 
     def of(self, record: Record) -> Mapping[str, str]:
         """The groups of a row, those that the user named columns for among them."""
-        key = tuple(map(record.fields.get, self._columns))
+        key = tuple(map(record.fields.get, self.columns))
         # JSON has numbers and lists, too, and columns that a row lacks; some of these are equal, and not the same.
         if not all(type(value) is str for value in key):
             return self._made(record)

@@ -200,7 +200,7 @@ def _separated(path: Path, text: str, skipped: int, shape: _Shape) -> Table:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines(Sequence[Record]):
+class Lines(Sequence[Record]):
     """The rows of a table without quotation marks, one a line, made when they are looked at: a million take no room."""
 
     header: tuple[str, ...]
@@ -227,11 +227,16 @@ class _Lines(Sequence[Record]):
         return Record(f"line {self.numbers[place]}", dict(zip(self.header, row, strict=True)))
 
     def __iter__(self) -> Iterator[Record]:
-        text, header, delimiter = self.text, self.header, self.delimiter
-        for start, number in zip(self.starts, self.numbers, strict=True):
-            end = text.find("\n", start)
-            row = text[start : None if end < 0 else end].split(delimiter)
+        header = self.header
+        for number, row in zip(self.numbers, self.rows(), strict=True):
             yield Record(f"line {number}", dict(zip(header, row, strict=True)))
+
+    def rows(self) -> Iterator[list[str]]:
+        """The fields of each row, in the order of the header."""
+        text, delimiter = self.text, self.delimiter
+        for start in self.starts:
+            end = text.find("\n", start)
+            yield text[start : None if end < 0 else end].split(delimiter)
 
 
 def _unquoted(text: str, skipped: int, shape: _Shape) -> Table:
@@ -256,7 +261,7 @@ def _unquoted(text: str, skipped: int, shape: _Shape) -> Table:
         else:
             message = f"{fields} field{'s' * (fields != 1)} where the header has {len(header)}"
             problems.append(Problem("error", f"line {number}", message))
-    return Table(header, _Lines(header, text, delimiter, starts, numbers), problems)
+    return Table(header, Lines(header, text, delimiter, starts, numbers), problems)
 
 
 def _lines_of(text: str) -> Iterator[tuple[int, str]]:
