@@ -60,10 +60,32 @@ def test_one_benchmark_is_recorded_anew_and_the_others_stay(recorded: ModuleType
 
 
 def test_every_planned_command_is_a_benchmark_with_a_title(recorded: ModuleType) -> None:
-    for plan in (recorded.FULL, recorded.QUICK, recorded.CUDA):
+    for plan in (recorded.FULL, recorded.AIMED, recorded.QUICK, recorded.on_gpu(dry=False), recorded.on_gpu(dry=True)):
         for name, command in plan.items():
             assert name in recorded.TITLES
             assert (BENCHMARKS / command[0]).is_file()
+
+
+def test_what_was_aimed_at_stands_first_with_what_came_out(
+    recorded: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    code = f"""
+import sys
+sys.path.insert(0, {str(BENCHMARKS)!r})
+from timing import aim
+aim("a run", "≤ 5 s", "4.0 s", met=True, peer="a loop: 9.0 s")
+aim("a report", "< 700 MB", "800 MB", met=False)
+print("| a | table |")
+"""
+    (tmp_path / "benchmarks" / "aiming.py").write_text(code, encoding="utf-8")
+    monkeypatch.setattr(recorded, "ROOT", tmp_path)
+    recorded.record(recorded.RESULTS / "cpu.json", {"aiming": ["aiming.py"]}, None)
+    recorded.write_docs()
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    rows = "| a run | ≤ 5 s | 4.0 s | a loop: 9.0 s | yes |\n| a report | < 700 MB | 800 MB |  | **no** |\n"
+    assert rows in page.partition("### aiming")[0]
+    assert "| a | table |" in page
 
 
 def test_the_page_of_the_docs_has_room_for_it(recorded: ModuleType) -> None:

@@ -168,14 +168,15 @@ class Collected:
     """The values of outcomes as arrays, however many there are: what estimates are made of."""
 
     def __init__(self) -> None:
-        self._items: dict[str, int] = {}
+        self._names: list[str] = []
+        """The items as they came; one whose outcomes do not come in a row is there several times."""
         self._sources: dict[str, int] = {}
-        """The first item that was asked each source."""
+        """The place of the first item that was asked each source."""
         self._repeating: dict[int, int] = {}
-        """Of items that repeat another's source, the first item that has it."""
+        """Of items that repeat another's source, the first item that has it; both by their places."""
         self._values = array("d")
         self._items_of = array("i")
-        """The number of each value's item."""
+        """The place of each value's item."""
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
         self._kinds_of = array("i")
@@ -184,11 +185,13 @@ class Collected:
     @property
     def items(self) -> int:
         """How many there are."""
-        return len(self._items)
+        return int(self._numbers().max(initial=-1)) + 1
 
     def add(self, row: Outcome) -> None:
         """Take in one more."""
-        item = self._items.setdefault(row.item, len(self._items))
+        if not self._names or self._names[-1] != row.item:
+            self._names.append(row.item)
+        item = len(self._names) - 1
         source = row.detail.get("source")
         if isinstance(source, str) and self._sources.setdefault(source, item) != item:
             self._repeating[item] = self._sources[source]
@@ -202,11 +205,15 @@ class Collected:
 
     def estimates(self, method: Method) -> list[Estimate]:
         """Each check over all items, then over each group, in the order in which they came."""
-        first = np.arange(len(self._items))
-        first[list(self._repeating)] = list(self._repeating.values())
+        numbers = self._numbers()
+        same = ((numbers[item], numbers[other]) for item, other in self._repeating.items())
+        repeating = {item: other for item, other in same if item != other}
+        first = np.arange(len(numbers))
+        first[list(repeating)] = list(repeating.values())
+        first = first[numbers]
         values, items, kinds = (np.asarray(each) for each in (self._values, self._items_of, self._kinds_of))
         rows_of = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds, minlength=1))[:-1])
-        by = "source" if self._repeating else "item"
+        by = "source" if repeating else "item"
         made = []
         for check, cells in self._cells.items():
             for group, cell in cells.items():
@@ -214,6 +221,15 @@ class Collected:
                 units = _renumbered(first[items[rows]])
                 made.append(_estimate(check, group, values[rows], units, method if cell.shares else None, by))
         return made
+
+    def _numbers(self) -> NDArray[np.intp]:
+        """The number of the item at each place: from 0, in the order in which they come."""
+        count = len(self._names)
+        hashes = np.fromiter(map(hash, self._names), np.int64, count)
+        if len(np.unique(hashes)) == count:  # as of any suite that judges an item in one go
+            return np.arange(count)
+        known: dict[str, int] = {}
+        return np.fromiter((known.setdefault(name, len(known)) for name in self._names), np.intp, count)
 
     def _new_kind(self, key: _Kind) -> int:
         """The number of outcomes of one check with the same groups, which it is seen in for the first time."""

@@ -14,7 +14,7 @@ from wug.runs import remembered
 from wug.runs.cache import Cache
 from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
 from wug.runs.remembered import RememberedGenerator, RememberedScorer
-from wug.scores import Scores
+from wug.scores import Scores, Texts
 from wug.types import Answer, Reading, Request, Scored
 
 
@@ -212,3 +212,25 @@ def test_a_bare_text_has_the_key_that_any_question_is_given() -> None:
     assert quick.keys.tolist() == plain.keys.tolist()
     assert quick.ranks == plain.ranks
     assert len(set(quick.keys.tolist())) == len(asked)
+
+
+TEXTS = st.lists(st.text("abc", max_size=2), max_size=12)
+
+
+@given(TEXTS, TEXTS, st.integers(1, 5))
+def test_texts_are_answered_like_requests_in_whatever_order_they_are_asked_for(
+    first: list[str], then: list[str], step: int
+) -> None:
+    """The keys of texts that come in the order in which they were announced are not made anew."""
+    plain, lazy = CountingScorer(), CountingScorer()
+    ours, theirs = RememberedScorer(plain, None, quiet), RememberedScorer(lazy, None, quiet)
+    ours.prepare([Request(text) for text in first])
+    ours.obtain([Request(text) for text in first], counted=True)
+    theirs.prepare(Texts(first))
+    theirs.obtain(Texts(first), counted=True)
+    for texts in (first, then, first[::-1], first):
+        for at in range(0, len(texts), step):
+            some = texts[at : at + step]
+            assert theirs.score(Texts(some)) == ours.score([Request(text) for text in some])
+    assert lazy.batches == plain.batches
+    assert (theirs.done, theirs.questions, theirs.asked) == (ours.done, ours.questions, ours.asked)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import made_runs
+from wug import stats
 from wug.errors import StoreError
 from wug.rows import Filter, fields_of, rows_of
 from wug.runs import waiting
+from wug.runs.schema import dump
 from wug.runs.store import Store
 from wug.runs.waiting import Waiting
 from wug.stats import Collected
@@ -73,3 +78,36 @@ def test_values_that_are_taken_in_one_by_one_know_how_many_items_they_have() -> 
     assert collected.items == 17
     whole = collected.estimates("wilson")[0]
     assert (whole.n, whole.method) == (34, "wilson, by item")
+
+
+def test_items_whose_outcomes_come_apart_are_counted_once_and_repeat_no_source_of_their_own() -> None:
+    apart = [("a", "s"), ("b", "s"), ("a", "s"), ("c", "t"), ("b", "s")]
+    collected = Collected()
+    for item, source in apart:
+        collected.add(Outcome(item, "accuracy", True, {}, {"source": source}))
+    assert collected.items == 3
+    # a and b were asked the same, c another thing: 4 rows and 1, worth 25 / (16 + 1) independent ones (Kish).
+    (whole,) = collected.estimates("wilson")
+    assert (whole.n, whole.method) == (5, "wilson, by source")
+    assert whole.low == pytest.approx(stats.wilson(25 / 17, 25 / 17).low)
+    alone = Collected()
+    for item, source in (("a", "s"), ("c", "t"), ("a", "s")):
+        alone.add(Outcome(item, "accuracy", True, {}, {"source": source}))
+    assert alone.estimates("wilson")[0].method == "wilson, by item"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda some: st.lists(some, max_size=3) | st.dictionaries(st.text(max_size=3), some, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_what_is_kept_is_written_as_pythons_json_writes_it(data: object) -> None:
+    compact = (",", ":")
+    try:
+        written = json.dumps(data, ensure_ascii=False, separators=compact)
+        written.encode()
+    except UnicodeEncodeError:  # half a character
+        written = json.dumps(data, separators=compact)
+    assert dump(data) == written

@@ -146,6 +146,8 @@ class Remembered(ABC, Generic[Question, Replies]):
     def replies(self, questions: Sequence[Question]) -> Replies:
         """One reply for each question, in order."""
         read = self._obtained.next(questions) or self._read(questions)
+        if self._obtained.ended:
+            self._obtained = _Run()
         keys = read.keys
         while True:
             found = self._known.find(keys)

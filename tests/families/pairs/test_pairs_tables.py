@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wug.families.pairs.formats import blimp
+from wug.families.pairs.formats import blimp, focused
 from wug.families.pairs.formats.labels import Labels
 from wug.families.pairs.formats.tables import read_table
 
@@ -53,3 +53,22 @@ def test_groups_that_python_takes_for_equal_are_told_apart(tmp_path: Path) -> No
     path.write_text("\n".join(lines), encoding="utf-8")
     parsed = blimp.parse(path, Labels())
     assert [pair.groups.get("field") for pair in parsed.pairs] == ["1", "true", "1", "a", "a", "1", None, None]
+
+
+FIELDS = st.lists(st.tuples(*[st.sampled_from(["", " ", "a", " b c <eos>", "<eos>", "é"])] * 6), min_size=1, max_size=5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(FIELDS)
+def test_pairs_are_the_same_whether_their_table_has_quotation_marks_or_not(
+    tmp_path: Path, rows: list[tuple[str, ...]]
+) -> None:
+    """A table with quoted fields is read row by row, one without them by its columns."""
+    header = ["pattern", "type", "sent", "sent_alt", "item", "context"]
+    bare, quoted = tmp_path / "bare.tsv", tmp_path / "quoted.tsv"
+    bare.write_text("".join("\t".join(row) + "\n" for row in (header, *rows)), encoding="utf-8")
+    with quoted.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n").writerows((header, *rows))
+    ours, theirs = focused.parse_sentences(bare), focused.parse_sentences(quoted)
+    assert ours.pairs == theirs.pairs
+    assert ours.problems == theirs.problems
