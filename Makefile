@@ -8,7 +8,7 @@
 # make lock     write lock.txt, the versions that development is done with
 # make fuzz     hostile and damaged input, kills, a hostile server: a few minutes; SEED=n for other inputs (docs/fuzzing.md)
 # make bench    speed and memory beside lm-eval, minicons, CTranslate2 and generate (installs them in .venv-bench), all in one
-#               recorded run (docs/benchmarks.md); QUICK=1 for ten minutes of it, DEVICE=cuda for the GPU, ONLY=name for some
+#               recorded run (docs/benchmarks.md); AIMS=1 or QUICK=1 for less of it, DEVICE=cuda for the GPU, ONLY=name for some
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
 BIN := .venv/bin
@@ -60,7 +60,7 @@ fuzz: install
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED)
 
 bench: .venv-bench/installed
-	.venv-bench/bin/python benchmarks/recorded.py $(if $(DEVICE),--device $(DEVICE)) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+	.venv-bench/bin/python benchmarks/recorded.py $(if $(DEVICE),--device $(DEVICE)) $(if $(QUICK),--quick) $(if $(AIMS),--aims) $(if $(ONLY),--only $(ONLY))
 
 .venv-bench/installed: pyproject.toml constraints.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench

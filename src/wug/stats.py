@@ -343,6 +343,8 @@ def _numbered(units: Sequence[str]) -> NDArray[np.intp] | None:
 
 def _renumbered(units: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """Units by numbers from 0 in the order in which they come; None where each stands once."""
+    if (units[1:] > units[:-1]).all():
+        return None
     unique, first, inverse = np.unique(units, return_index=True, return_inverse=True)
     if len(unique) == len(units):
         return None

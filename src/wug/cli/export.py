@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("csv", "tsv", "json", "parquet", "md", "latex")
 WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
-BATCH = 50_000
+BATCH = 20_000
 """Rows of a Parquet file that are put together in memory."""
 SUFFIXES = {**common.SUFFIXES, ".parquet": "parquet"}
 CHARTS = (".svg", ".png", ".html", ".json")
@@ -233,19 +234,22 @@ def _write_parquet(columns: list[str], rows: Iterable[tuple[Any, ...]], path: Pa
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from wug.files import write_bytes, writing
+    from wug.files import write_pieces, writing
 
     kinds = {name: pa.float64() if name == "value" else pa.string() for name in columns}
     known = pa.schema(kinds) if strings else None
-    out, source = pa.BufferOutputStream(), iter(rows)
+    source = iter(rows)
     first = _batch(pa, columns, list(islice(source, BATCH if strings else None)), known)
-    with pq.ParquetWriter(out, first.schema) as writer:
-        writer.write_table(first)
-        while some := list(islice(source, BATCH)):
-            writer.write_table(_batch(pa, columns, some, known))
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, memoryview(out.getvalue()))
+    with tempfile.TemporaryFile() as out:
+        with pq.ParquetWriter(out, first.schema) as writer:
+            writer.write_table(first)
+            del first
+            while some := list(islice(source, BATCH)):
+                writer.write_table(_batch(pa, columns, some, known))
+        out.seek(0)
+        write_pieces(path, iter(lambda: out.read(1 << 20), b""))
     common.say(f"wrote {path}")
 
 
