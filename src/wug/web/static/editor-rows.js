@@ -169,11 +169,11 @@ export const makeRows = (table, { state, painted }) => {
 
   /* ---- which rows are there ---- */
 
-  const wanted = () => {
+  const wanted = (beyond) => {
     const count = rows().length;
     if (whole) return Array.from({ length: count }, (_, index) => index + 1);
-    const first = Math.max(1, Math.floor(sheet.scrollTop / tall()) + 1 - BEYOND);
-    const last = Math.min(count, Math.ceil((sheet.scrollTop + sheet.clientHeight) / tall()) + BEYOND);
+    const first = Math.max(1, Math.floor(sheet.scrollTop / tall()) + 1 - beyond);
+    const last = Math.min(count, Math.ceil((sheet.scrollTop + sheet.clientHeight) / tall()) + beyond);
     const found = new Set([Math.min(Math.max(active, 1), count)]);
     for (let index = first; index <= last; index += 1) found.add(index);
     return [...found].sort((a, b) => a - b);
@@ -189,8 +189,8 @@ export const makeRows = (table, { state, painted }) => {
   /* Which rows stand where: as long as that is so, nothing but texts can change, and layout has little to do. */
   let standing = "";
 
-  const sync = () => {
-    const now = wanted(), count = rows().length, shape = `${now.join()} of ${count} ${tall()}`;
+  const sync = (beyond = BEYOND) => {
+    const now = wanted(beyond), count = rows().length, shape = `${now.join()} of ${count} ${tall()}`;
     if (shape !== standing || now.some((index) => !shown.has(index))) arrange(now, count);
     standing = shape;
     for (const index of now) fill(shown.get(index), index);
@@ -235,9 +235,14 @@ export const makeRows = (table, { state, painted }) => {
     else if (top + tall() > from + room) sheet.scrollTop = top + tall() - room;
   };
 
-  let coming = 0;
+  /* The rows beyond those in view, once these have been seen. */
+  const fillSoon = () => {
+    filling ||= requestAnimationFrame(() => setTimeout(() => { filling = 0; if (state()) { sync(); painted(); } }));
+  };
+
+  let coming = 0, filling = 0;
   sheet.addEventListener("scroll", () => {
-    coming ||= requestAnimationFrame(() => { coming = 0; if (state()) { sync(); painted(); } });
+    if (!filling) coming ||= requestAnimationFrame(() => { coming = 0; if (state()) { sync(); painted(); } });
   }, { passive: true });
   new ResizeObserver(() => { if (built >= 0) { height = 0; widths = []; fonts = null; draw(); painted(); } }).observe(sheet);
   addEventListener("beforeprint", () => { whole = true; sync(); });
@@ -248,12 +253,14 @@ export const makeRows = (table, { state, painted }) => {
     /* Whether the number of regions is another: then every cell is made anew. */
     renewed: () => built !== state().regions.length,
     setActive: (row) => { active = row; if (row > 0 && !shown.has(row) && built === state().regions.length) sync(); },
-    /* The sheet scrolled to a row that is about to be the active one: all rows that are then in view come at once. */
+    /* The sheet scrolled to a row that is about to be the active one; after a leap, with no more than what is in view. */
     approach: (row) => {
       if (row < 1 || built !== state().regions.length) return;
+      const leap = !shown.has(row);
       active = row;
       scroll(row);
-      sync();
+      sync(leap ? 0 : BEYOND);
+      if (leap) fillSoon();
     },
     cellAt: (row, column) => (row === 0 ? heads[column] : shown.get(row)?.children[column]),
     each: function* () { yield [0, heads]; for (const [index, line] of shown) yield [index, line.children]; },
