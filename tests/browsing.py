@@ -73,11 +73,13 @@ class Served:
         import uvicorn
 
         self.site = site or self.site
-        config = uvicorn.Config(
-            create(self.site), host="127.0.0.1", port=self.port, log_level="error", lifespan="off", ws="none"
-        )
+        config = uvicorn.Config(create(self.site), log_level="error", lifespan="off", ws="none")
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        listening = socket.socket()
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # who holds the port for the tests does not listen
+            listening.setsockopt(socket.SOL_SOCKET, option, 1)
+        listening.bind(("127.0.0.1", self.port))
+        self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()
         until = time.monotonic() + PATIENCE
         while not self._server.started:

@@ -53,6 +53,13 @@ def fill(store: Store) -> None:
         store.finish(number, "complete")
 
 
+DRAWN = """() => {
+  const waiting = document.querySelector("[aria-busy=true], .waiting, #editor:not([data-ready])");
+  waiting?.scrollIntoView();
+  return !waiting;
+}"""
+
+
 def visit(page: Any, address: str) -> Any:
     """The page at an address, with all of its charts drawn, seen from its top."""
     if address == "/editor/new":
@@ -61,8 +68,8 @@ def visit(page: Any, address: str) -> Any:
         made = page.request.post("/editor/new.json", data={"from": "2x2"}, headers={"X-Wug-Token": token})
         address = made.json()["address"]
     page.goto(address)
-    page.wait_for_load_state("networkidle")
-    page.evaluate("for (const one of document.querySelectorAll('[data-spec]')) one.scrollIntoView()")
-    page.wait_for_selector("[aria-busy=true]", state="detached")
+    page.wait_for_function(DRAWN)
+    if page.locator("#editor").count():
+        page.wait_for_load_state("networkidle")  # it is checked after it is drawn
     page.evaluate("scrollTo(0, 0)")  # what has been scrolled under the page's head counts as hidden
     return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from browsing import Recorder, Served, client_of, free_port
 from patience import PATIENCE
 from wug.runs.store import Store
 from wug.web.site import Site
+
+DESK = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="session")
@@ -38,10 +41,19 @@ def client(site: Site) -> TestClient:
     return client_of(site)
 
 
+@pytest.fixture(scope="session")
+def port() -> Iterator[int]:
+    """A port that nobody else is given as long as the tests run; nobody answers there until a site does."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
 @pytest.fixture
-def served(site: Site) -> Iterator[Served]:
-    """The site on a free port, answering."""
-    server = Served(site, free_port())
+def served(site: Site, port: int) -> Iterator[Served]:
+    """The site on a port, answering."""
+    server = Served(site, port)
     server.start()
     yield server
     server.stop()
@@ -88,7 +100,7 @@ def new_context(chromium: Any, served: Served) -> Iterator[Callable[..., Any]]:
     made: list[Any] = []
 
     def make(*, let_in: bool = True, **options: Any) -> Any:
-        usual = {"base_url": served.address, "viewport": {"width": 1280, "height": 900}}
+        usual = {"base_url": served.address, "viewport": DESK}
         context = chromium.new_context(**{**usual, **options})
         context.set_default_timeout(1000 * PATIENCE)
         if let_in:
@@ -107,10 +119,34 @@ def recorder(served: Served) -> Recorder:
     return Recorder(served.address)
 
 
+@pytest.fixture(scope="session")
+def profile(chromium: Any, port: int) -> Iterator[Any]:
+    """A profile of the browser for test after test.
+
+    Its first page stays open: the process behind it draws all others, and takes a second to start.
+    """
+    made = chromium.new_context(base_url=f"http://127.0.0.1:{port}", viewport=DESK)
+    made.set_default_timeout(1000 * PATIENCE)
+    first = made.new_page()
+    first.route("**/*", lambda route: route.fulfill(body="no site yet"))
+    first.goto("/")
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def context(new_context: Callable[..., Any]) -> Any:
-    """A fresh profile of the browser that is let in, whose addresses begin at the server."""
-    return new_context()
+def context(profile: Any, served: Served) -> Iterator[Any]:
+    """A profile of the browser that is let in and knows nothing else, whose addresses begin at the server."""
+    served.let_in(profile)
+    yield profile
+    first, *others = profile.pages
+    for page in others:
+        page.close()
+    session = profile.new_cdp_session(first)
+    session.send("Storage.clearDataForOrigin", {"origin": served.address, "storageTypes": "all"})
+    session.detach()
+    profile.clear_cookies()
+    profile.clear_permissions()
 
 
 @pytest.fixture
