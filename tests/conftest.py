@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(line)
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders that are not there yet, one after the other: most tests write nothing, and need none."""
+    return map(tmp_path_factory.mktemp("homes").joinpath, map(str, count()))
+
+
 @pytest.fixture(autouse=True)
-def _own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WUG_DB", str(tmp_path / "wug-home" / "wug.db"))
-    monkeypatch.setenv("WUG_CACHE", str(tmp_path / "wug-home" / "answers.db"))
+def _own_files(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    home = next(_homes)
+    monkeypatch.setenv("WUG_DB", str(home / "wug.db"))
+    monkeypatch.setenv("WUG_CACHE", str(home / "answers.db"))
 
 
 @pytest.fixture(scope="session")

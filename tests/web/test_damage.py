@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 import material
 from browsing import client_of, full_disk
+from shares import cases
 from wug.runs.store import Store
 from wug.types import Outcome, Result, Signature
 from wug.web import bundle, suite_files
@@ -152,10 +153,15 @@ def test_a_damaged_store_gives_pages_or_words(site: Site, tmp_path: Path) -> Non
 
 COLUMNS = ("suite", "kind", "status", "signature", "n", "estimates", "warnings", "descriptions", "meta", "summary")
 DAMAGES = ("x'ff00'", "'null'", "'[]'", "7", "'{}'", "CAST(x'fffe' AS TEXT)", "'[{\"check\": 1}]'", "'[[[['")
+KINDS: tuple[Callable[[], Result], ...] = (material.syntaxgym, material.pairs, material.localism, material.cogs)
+BY_DAY, AT_NIGHT = (
+    [(damage, kind) for n, damage in enumerate(DAMAGES) for m, kind in enumerate(KINDS) if (n + m) % 2 == night]
+    for night in (0, 1)
+)
+"""Every damage and every family, each with half of the others."""
 
 
-@pytest.mark.parametrize("kind", [material.syntaxgym, material.pairs, material.localism, material.cogs])
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(("damage", "kind"), cases(BY_DAY, AT_NIGHT))
 def test_a_result_with_a_damaged_column_gives_pages_or_words(
     site: Site, client: TestClient, kind: Callable[[], Result], damage: str
 ) -> None:
@@ -179,8 +185,7 @@ def test_a_result_with_a_damaged_column_gives_pages_or_words(
         site.store._db.execute(f"UPDATE results SET {column} = ?", (before,))
 
 
-@pytest.mark.parametrize("kind", [material.syntaxgym, material.pairs, material.localism, material.cogs])
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(("damage", "kind"), cases(BY_DAY, AT_NIGHT))
 def test_an_outcome_with_a_damaged_column_gives_pages_or_words(
     site: Site, client: TestClient, kind: Callable[[], Result], damage: str
 ) -> None:
