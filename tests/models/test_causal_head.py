@@ -230,7 +230,7 @@ tiny_architectures.LARGEST = 10_000_000
 model = tiny_architectures.model(config)
 engine = choose_engine(model)
 assert engine.ways.head is not None and engine.nodes == 1024
-texts = tiny_architectures.texts([100] * 40, seed=3)
+texts = tiny_architectures.texts([100] * 12, seed=3)
 engine.logprobs(texts[:1])
 # Peaks only rise: what loading took is filled up, so that anything more is seen.
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
