@@ -217,8 +217,8 @@ class Remembered(ABC, Generic[Question, Replies]):
             self._known.add(number, keys)
 
     def _keep(self, keys: Keys, replies: Replies) -> None:
-        cuts = [slice(at, at + BLOCK) for at in range(0, len(keys), BLOCK)]
-        self._cache.write(self._whose, [Block(keys[cut], self._pack(replies[cut])) for cut in cuts])
+        cuts = [range(at, min(at + BLOCK, len(keys))) for at in range(0, len(keys), BLOCK)]
+        self._cache.write(self._whose, [Block(keys[cut], self._pack(replies.take(cut))) for cut in cuts])
         self._learn()
 
     def _taken(self, keys: Keys, found: Found, some: Ints) -> Replies | None:
@@ -360,7 +360,8 @@ class _Run(Generic[Question]):
     """Questions that will be asked once more in this order, some at a time: to compare them is quicker than to read."""
 
     def __init__(self, questions: Sequence[Question] = (), read: _Read | None = None) -> None:
-        self._questions, self._read, self._at = questions, read, 0
+        self._questions: Sequence[Question] = questions
+        self._read, self._at = read, 0
 
     @property
     def ended(self) -> bool:
