@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 OTHER = "other"
 """The heading of rows that have none, where others do."""
+CROWDED = 600
+"""Points of lines from which on these are what is seen, and points no larger than they are wide."""
 SINGLE = 90
 """Points of several lines up to which each has its interval, beside those of the other lines."""
 
@@ -157,7 +159,8 @@ def curves(
     ends = {"y": alt.Y("low:Q", title=title), "y2": alt.Y2("high:Q", title=title)}
     spread = base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if beside else _band(base, several, choice)
     line = base.mark_line(style="trend").encode(y=y)
-    dot = base.mark_point(style="dot", size=70 if len(points) <= 40 else 40).encode(y=y)
+    size = 70 if len(points) <= 40 else 40 if len(points) <= CROWDED else 8
+    dot = base.mark_point(style="dot", size=size).encode(y=y)
     if several:
         dot = dot.encode(shape=alt.Shape("series:N", **_axes.shaped(series)))
         line = line.encode(strokeDash=alt.StrokeDash("series:N", **_axes.dashed(series)))
