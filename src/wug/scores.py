@@ -116,6 +116,8 @@ class Scores(Sequence[Scored]):
 
     def take(self, places: Sequence[int] | Integers) -> Scores:
         """The answers at some places, in that order; an answer may be taken twice."""
+        if isinstance(places, range) and places.step == 1:
+            return self[places.start : places.stop]
         order = np.asarray(places, dtype=np.int64)
         sizes = np.diff(self.offsets)[order]
         offsets = _running(sizes)

@@ -218,7 +218,8 @@ class Remembered(ABC, Generic[Question, Replies]):
 
     def _keep(self, keys: Keys, replies: Replies) -> None:
         cuts = [range(at, min(at + BLOCK, len(keys))) for at in range(0, len(keys), BLOCK)]
-        self._cache.write(self._whose, [Block(keys[cut], self._pack(replies.take(cut))) for cut in cuts])
+        blocks = [Block(keys[cut.start : cut.stop], self._pack(replies.take(cut))) for cut in cuts]
+        self._cache.write(self._whose, blocks)
         self._learn()
 
     def _taken(self, keys: Keys, found: Found, some: Ints) -> Replies | None:
@@ -328,7 +329,7 @@ class RememberedGenerator(Remembered[str | Source, Answers]):
         asked: Any = questions if self._heeds_bounds else list(map(text_of, questions))
         return Answers(Answer(found) if isinstance(found, str) else found for found in self._generate(asked))
 
-    def _pack(self, replies: Sequence[Answer]) -> bytes:
+    def _pack(self, replies: Answers) -> bytes:
         return pack_answers(replies)
 
     def _unpack(self, data: bytes) -> Answers:
