@@ -209,7 +209,7 @@ def test_a_run_is_written_to_a_file_as_its_name_ends(tmp_path: Path, suffix: str
     said = wug(*command, "-o", tmp_path / f"found{suffix}")
     written = (tmp_path / f"found{suffix}").read_text(encoding="utf-8")
     assert written.replace("\r\n", "\n") == wug(*command, "--format", forms[suffix]).out.replace("\r\n", "\n")
-    assert "2 items · pcfgset" in said.out
+    assert "2 items · oracle:pcfgset" in said.out
 
 
 def test_a_run_is_written_as_a_page(tmp_path: Path) -> None:
