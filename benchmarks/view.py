@@ -20,6 +20,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 from wug import stats
@@ -136,7 +137,7 @@ def measure(db: Path, folder: Path) -> None:
 def last_result(db: Path) -> int:
     import sqlite3
 
-    with sqlite3.connect(db) as found:
+    with closing(sqlite3.connect(db)) as found, found:
         return int(found.execute("SELECT max(id) FROM results").fetchone()[0])
 
 

@@ -11,6 +11,7 @@ import pickle
 import random
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -275,12 +276,14 @@ _STEPS: tuple[tuple[str, Callable[[random.Random, bytearray], bytearray]], ...] 
 
 def _foreign(draw: random.Random) -> bytes:
     """A sound database of another program, perhaps with a table of the same name."""
-    db = sqlite3.connect(":memory:")
-    db.execute(draw.choice(("CREATE TABLE notes (a, b)", "CREATE TABLE answers (a)", "CREATE TABLE runs (id, x)")))
-    db.execute(draw.choice(("CREATE TABLE results (y)", "CREATE TABLE t (y)", "CREATE VIEW outcomes AS SELECT 1 AS a")))
-    db.execute(f"PRAGMA user_version={draw.choice((0, 1, 2, 3, 99, -1))}")
-    db.commit()
-    return bytes(db.serialize())
+    tables = ("CREATE TABLE notes (a, b)", "CREATE TABLE answers (a)", "CREATE TABLE runs (id, x)")
+    more = ("CREATE TABLE results (y)", "CREATE TABLE t (y)", "CREATE VIEW outcomes AS SELECT 1 AS a")
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(draw.choice(tables))
+        db.execute(draw.choice(more))
+        db.execute(f"PRAGMA user_version={draw.choice((0, 1, 2, 3, 99, -1))}")
+        db.commit()
+        return bytes(db.serialize())
 
 
 _OTHERS: tuple[Callable[[random.Random], bytes], ...] = (
@@ -296,11 +299,11 @@ def _edited(draw: random.Random, data: bytes, edit: Edit) -> bytes:
     """A database after a change by SQL; it is sound, and says something else."""
     plain = bytearray(data)
     plain[18:20] = b"\1\1"  # a database in memory has no log
-    db = sqlite3.connect(":memory:")
-    db.deserialize(bytes(plain))
-    edit(draw, db)
-    db.commit()
-    changed = bytearray(db.serialize())
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.deserialize(bytes(plain))
+        edit(draw, db)
+        db.commit()
+        changed = bytearray(db.serialize())
     changed[18:20] = data[18:20]
     return bytes(changed)
 

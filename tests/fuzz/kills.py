@@ -18,6 +18,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,7 @@ def _found(job: Job, place: Path) -> Any:
         if (place / "model" / "training" / "checkpoint.pt").exists():
             raise Wrong("a training that has ended left a checkpoint behind")
         return {"weights": weights, "losses": [line.split("\t")[:2] for line in lines]}
-    with sqlite3.connect(place / "wug.db") as db:
+    with closing(sqlite3.connect(place / "wug.db")) as db, db:
         (sound,) = db.execute("PRAGMA integrity_check").fetchone()
         runs = db.execute("SELECT id, status FROM runs ORDER BY id").fetchall()
     db.close()

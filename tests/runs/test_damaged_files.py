@@ -8,6 +8,7 @@ import random
 import sqlite3
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +78,7 @@ EXPECTED = [-float(len(text)) for text in TEXTS]
 @pytest.mark.parametrize("column", ["keys", "answers", "seal"])
 def test_an_altered_block_of_answers_is_asked_again_and_counted(tmp_path: Path, column: str) -> None:
     assert lengths(tmp_path / "a.db") == (EXPECTED, 200)
-    with sqlite3.connect(tmp_path / "a.db") as db:
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
         (number, value) = db.execute(f"SELECT id, {column} FROM blocks LIMIT 1").fetchone()
         changed = bytes([*value[:7], value[7] ^ 1, *value[8:]])
         db.execute(f"UPDATE blocks SET {column} = ? WHERE id = ?", (changed, number))
@@ -91,7 +92,7 @@ def test_an_altered_block_of_answers_is_asked_again_and_counted(tmp_path: Path, 
 
 def test_answers_of_another_block_are_asked_again(tmp_path: Path) -> None:
     lengths(tmp_path / "a.db")
-    with sqlite3.connect(tmp_path / "a.db") as db:
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
         (first, _), (_, other) = db.execute("SELECT id, answers FROM blocks LIMIT 2").fetchall()
         db.execute("UPDATE blocks SET answers = ? WHERE id = ?", (other, first))
     assert lengths(tmp_path / "a.db") == (EXPECTED, 50)
@@ -124,7 +125,7 @@ def test_a_cache_that_cannot_be_read_is_put_aside(tmp_path: Path, caplog: pytest
 
 def test_another_programs_file_is_refused_and_stays(tmp_path: Path) -> None:
     path = tmp_path / "theirs.db"
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE theirs (x)")
     text = tmp_path / "notes.txt"
     text.write_text("my notes, of some length, which are not to be lost\n" * 20)
@@ -138,7 +139,7 @@ def test_another_programs_file_is_refused_and_stays(tmp_path: Path) -> None:
 
 
 def test_a_cache_without_checksums_is_begun_anew(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "a.db") as db:
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
         db.execute("CREATE TABLE answers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
         db.execute("INSERT INTO answers VALUES (x'00', x'01')")
     assert lengths(tmp_path / "a.db") == (EXPECTED, 200)
@@ -207,7 +208,7 @@ def test_an_altered_store_shows_no_other_number(tmp_path: Path, change: str, loo
     kept(path)
     kept(path)
     expected = LOOKS[look](path)
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute(f"{change} {'WHERE run = 1' if 'UPDATE results' in change else 'AND result = 1'}")
     try:
         found = LOOKS[look](path)

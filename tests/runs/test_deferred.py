@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -105,7 +106,7 @@ def test_a_model_that_is_gone_is_an_error_whatever_the_cache_has(tmp_path: Path)
 
 def test_a_cache_that_lost_answers_asks_for_them_again(tmp_path: Path) -> None:
     first, _ = run(tmp_path, "wug-lstm")
-    with sqlite3.connect(tmp_path / "answers.db") as db:
+    with closing(sqlite3.connect(tmp_path / "answers.db")) as db, db:
         db.execute("DELETE FROM blocks WHERE id IN (SELECT id FROM blocks LIMIT 1)")
     again, loaded = run(tmp_path, "wug-lstm")
     assert "torch" in loaded

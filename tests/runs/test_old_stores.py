@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -29,14 +30,14 @@ SEALS = {"outcomes": ("seal",), "results": ("outcomes", "chain", "seal", "summar
 
 def third(path: Path) -> Path:
     """A store of version 3."""
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.executescript((Path(__file__).parent / "store_v3.sql").read_text(encoding="utf-8"))
     return path
 
 
 def second(path: Path) -> Path:
     """The same as version 2 wrote it."""
-    with sqlite3.connect(third(path)) as db:
+    with closing(sqlite3.connect(third(path))) as db, db:
         for table, columns in SEALS.items():
             for column in columns:
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
@@ -48,7 +49,7 @@ def second(path: Path) -> Path:
 
 def first(path: Path) -> Path:
     """The same as version 1 wrote it."""
-    with sqlite3.connect(second(path)) as db:
+    with closing(sqlite3.connect(second(path))) as db, db:
         db.execute("DROP INDEX outcomes_by_check")
         db.execute("ALTER TABLE results DROP COLUMN summary")
         db.execute("PRAGMA user_version=1")
@@ -58,7 +59,7 @@ def first(path: Path) -> Path:
 def fourth(path: Path) -> Path:
     """The same as version 4 wrote it: brought forward, without what version 5 added."""
     Store(third(path)).close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         for table in ("progress", "sweeps"):
             db.execute(f"DROP TABLE {table}")
         db.execute("DROP INDEX runs_by_sweep")
@@ -152,7 +153,7 @@ def test_a_store_is_brought_forward_once(store: Store) -> None:
         again = Store(store.path)
         assert [again.results(run.id) for run in again.runs()] == expected
         again.close()
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
 
 
@@ -171,7 +172,7 @@ def test_a_store_is_brought_forward_once(store: Store) -> None:
 )
 def test_what_was_damaged_before_is_refused_after(tmp_path: Path, change: str) -> None:
     path = third(tmp_path / "wug.db")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute(change)
     store = Store(path)
     with pytest.raises(StoreError, match="the run store is damaged here"):
@@ -183,7 +184,7 @@ def test_a_store_that_was_sealed_before_checks_were_kept_opens(tmp_path: Path) -
     path = third(tmp_path / "wug.db")
     from wug.runs.seals import RESULT, result_seal
 
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.row_factory = sqlite3.Row
         names = [name for name in RESULT if name != "checks"]
         for row in db.execute("SELECT * FROM results").fetchall():
@@ -197,7 +198,7 @@ def test_a_zero_with_a_sign_is_no_damage(tmp_path: Path) -> None:
     path = third(tmp_path / "wug.db")
     from wug.runs.seals import Chain, result_seal, seal
 
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.row_factory = sqlite3.Row
         chain = Chain()
         for row in db.execute("SELECT * FROM outcomes WHERE result = 1 ORDER BY place").fetchall():

@@ -6,6 +6,7 @@ import gc
 import json
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -139,14 +140,14 @@ def test_the_index_serves_a_page_of_failing_items(store: Store, shelf: Shelf) ->
     rows = shelf.rows(1)
     shelf._connection().set_trace_callback(asked.append)
     rows.page(Filter(check="a", value="false"), after=5)
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
     assert "outcomes_by_check" in plan[0][3]
     assert len(plan) == 1  # no sorting
 
 
 def test_a_look_does_not_wait_for_a_writer(store: Store, shelf: Shelf) -> None:
-    with sqlite3.connect(store.path, isolation_level=None) as writer:
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as writer, writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("UPDATE runs SET status = 'complete'")
         assert shelf.run(1).status == "running"
@@ -156,7 +157,7 @@ def test_a_look_does_not_wait_for_a_writer(store: Store, shelf: Shelf) -> None:
 
 def test_a_run_whose_process_was_killed_is_told_as_interrupted(store: Store, shelf: Shelf) -> None:
     assert (shelf.run(1).status, shelf.state()[1]) == ("running", True)
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         db.execute("UPDATE runs SET pid = 2147483646")  # no process has this number
     assert (shelf.run(1).status, shelf.state()[1]) == ("interrupted", False)
 
@@ -174,7 +175,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
             for g in ("all", "x=y")
         ]
     )
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.executescript(FIRST_VERSION)
         db.execute(
             "INSERT INTO results VALUES (1, 1, 's', 'pairs', 'complete', 'sig', 2, ?, '[]', '{}', '{}')", (estimates,)
@@ -183,7 +184,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
         db.execute("INSERT INTO outcomes VALUES (1, 0, '1', 'a', 1.0, 1, '{}', '{}')")
     store = Store(path)
     assert [p.outcome for p in Shelf(path).rows(1).each(Filter())] == [Outcome("1", "a", True)]
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
         assert db.execute("SELECT name FROM sqlite_master WHERE name = 'outcomes_by_check'").fetchone()
     first, second = Shelf(path).overview()
@@ -194,7 +195,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
 
 
 def test_a_damaged_result_is_an_error_that_says_so(store: Store, shelf: Shelf) -> None:
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         db.execute("UPDATE results SET meta = '{'")
     with pytest.raises(StoreError, match="the run store is damaged here"):
         shelf.result(1)

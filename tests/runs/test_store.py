@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_an_unknown_run_says_which_there_are(store: Store) -> None:
 
 def test_a_store_of_a_newer_program_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "wug.db"
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA user_version=99")
     db.close()
     with pytest.raises(StoreError, match="newer wug"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def count(store: Store, table: str) -> int:
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
@@ -100,10 +101,10 @@ def test_a_removed_run_is_not_taken_up_again(store: Store) -> None:
 
 
 def test_names_notes_and_removal_leave_the_seal_of_a_run_as_it_is(store: Store) -> None:
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         (before,) = db.execute("SELECT seal FROM runs WHERE id = 1").fetchone()
     tidying.rename(store, store.run(1), "a name")
     tidying.annotate(store, store.run(1), "a note")
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         assert db.execute("SELECT seal FROM runs WHERE id = 1").fetchone() == (before,)
     assert store.run(1).name == "a name"

@@ -8,6 +8,7 @@ import os
 import random
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -97,18 +98,18 @@ def test_another_store_in_its_place_is_read_instead(site: Site, client: TestClie
 
 
 def foreign() -> bytes:
-    db = sqlite3.connect(":memory:")
-    db.execute("CREATE TABLE moz_cookies (id INTEGER PRIMARY KEY, name TEXT)")
-    db.commit()
-    return db.serialize()
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE TABLE moz_cookies (id INTEGER PRIMARY KEY, name TEXT)")
+        db.commit()
+        return db.serialize()
 
 
 def newer() -> bytes:
-    db = sqlite3.connect(":memory:")
-    db.execute("CREATE TABLE runs (id INTEGER)")
-    db.execute("PRAGMA user_version=99")
-    db.commit()
-    return db.serialize()
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE TABLE runs (id INTEGER)")
+        db.execute("PRAGMA user_version=99")
+        db.commit()
+        return db.serialize()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import html
 import io
 import re
 import sqlite3
+from contextlib import closing
 
 import pytest
 from starlette.testclient import TestClient
@@ -259,7 +260,7 @@ def test_a_run_that_goes_on_is_told_by_the_small_state(client: TestClient, site:
 
 def test_a_damaged_row_does_not_take_the_page_down(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.pairs(items=8), material.syntaxgym())
-    with sqlite3.connect(site.store.path) as db:
+    with closing(sqlite3.connect(site.store.path)) as db, db:
         db.execute("UPDATE results SET summary = '{', estimates = '{\"', warnings = 'x' WHERE id = 1")
         db.execute("UPDATE outcomes SET detail = '{', groups = '[' WHERE result = 2 AND place = 0")
     assert "damaged" in client.get("/").text
@@ -272,7 +273,7 @@ def test_a_damaged_row_does_not_take_the_page_down(client: TestClient, site: Sit
 
 def test_a_result_with_a_damaged_outcome_is_refused_by_every_page_of_it(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.pairs(items=8))
-    with sqlite3.connect(site.store.path) as db:
+    with closing(sqlite3.connect(site.store.path)) as db, db:
         db.execute("UPDATE outcomes SET detail = '{', groups = '[' WHERE place = 0")
     for address in ("", "/items", "/items?group=paradigm%3Dparadigm_1", "/figure/margins.vl.json", "/items.csv"):
         said = client.get(f"/result/1{address}")
