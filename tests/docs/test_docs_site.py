@@ -19,8 +19,6 @@ from doc_blocks import ROOT
 from patience import PATIENCE
 from wug.cli.main import cli
 
-pytestmark = pytest.mark.xdist_group("docs site")  # which is built once
-
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "object": "data"}
 """What a browser fetches by itself, and from where. Of a link, only these:"""
 FETCHED = {"stylesheet", "icon", "preload", "modulepreload", "manifest", "preconnect", "dns-prefetch", "prefetch"}

@@ -25,8 +25,6 @@ from wug.reproduce.recipe import names, parse, read
 from wug.reproduce.table import as_json, cells, rows_of
 from wug.reproduce.work import take
 
-pytestmark = pytest.mark.xdist_group("reproduce")  # what the recipe gives is made once
-
 RECIPE = """
 title = "A small table"
 seeds = [1, 2]

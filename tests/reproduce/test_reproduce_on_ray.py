@@ -21,7 +21,7 @@ from wug.reproduce.plan import Planner
 from wug.reproduce.recipe import parse
 from wug.runs.shelf import Shelf
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 ASKED = """
 title = "Asked"

@@ -34,7 +34,7 @@ from wug.runs.sweeps import find, runs_of
 from wug.types import Request
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wug[ray]'")
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 ECHO = "import sys\nfor line in sys.stdin:\n    print(line.split(maxsplit=1)[1].strip(), flush=True)\n"
 """A program that knows what to copy is."""
