@@ -16,6 +16,7 @@ import shutil
 import signal
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -300,7 +301,8 @@ def _serve(folder: Path) -> None:
     (folder / "address.txt").write_text(honest.address, encoding="utf-8")
     parent = os.getpid()
     if os.fork() == 0:
-        honest.start()
+        # In a thread of this process: one that was made before it parted cannot be started.
+        threading.Thread(target=honest.run, daemon=True).start()
         while os.getppid() == parent:
             time.sleep(0.2)
         os._exit(0)
