@@ -28,6 +28,8 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
   const boxes = () => [...form.querySelectorAll("[name=model]")];
   const chosen = () => boxes().filter((box) => box.checked).map((box) => box.value);
 
+  const stop = (job) => wug.send(`/editor/jobs/${job.id}/stop.json`, { json: {} });
+
   const start = async () => {
     const models = chosen();
     fail(models.length ? "" : "Choose a model.");
@@ -38,7 +40,12 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     try {
       await flush();
       jobs = [];
-      for (const model of models) jobs.push(await read(await wug.send(`/editor/${id}/score.json`, { json: { model } })));
+      for (const model of models) {
+        if (stopped) break;
+        const job = await read(await wug.send(`/editor/${id}/score.json`, { json: { model } }));
+        jobs.push(job);
+        if (stopped) stop(job); // while it was on its way
+      }
       const faults = [];
       for (const job of jobs) {
         const ended = await follow(job, models.length > 1);
@@ -170,7 +177,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
   form?.addEventListener("submit", (event) => { event.preventDefault(); if (!jobs.length) start(); });
   by("stop")?.addEventListener("click", () => {
     stopped = true;
-    for (const job of jobs) wug.send(`/editor/jobs/${job.id}/stop.json`, { json: {} });
+    jobs.forEach(stop);
   });
   if (form) {
     const before = (localStorage.getItem("wug-models") ?? "").split("\n");
