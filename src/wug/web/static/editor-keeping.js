@@ -80,7 +80,7 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
     latest = { text, changed };
     kept = false;
     if (text.length < LARGE) storeNow();
-    else storing ??= setTimeout(storeNow, SOON);
+    else { tell("going", "Keeping…"); storing ??= setTimeout(storeNow, SOON); }
     clearTimeout(waiting);
     waiting = setTimeout(flush, WAIT);
   };
