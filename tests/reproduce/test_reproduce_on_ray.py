@@ -142,9 +142,9 @@ def test_a_parcel_has_what_the_command_reads_and_nothing_else(tmp_path: Path) ->
     sent = errand(launch(tmp_path))
     cluster._unpack(sent.parcel, tmp_path / "opened")
     found = sorted(str(p.relative_to(tmp_path / "opened")) for p in (tmp_path / "opened").rglob("*") if p.is_file())
-    inside = ["work/materials/base-0/test.src", "work/materials/base-0/test.tgt"]
+    inside = ["plan/materials/base-0/test.src", "plan/materials/base-0/test.tgt"]
     assert found == ["given-1/given.src", "given-1/given.tgt", *inside]
-    assert sent.places == {str(tmp_path / "work"): "work", str(tmp_path): "given-1"}
+    assert sent.places == {str(tmp_path / "work"): "plan", str(tmp_path): "given-1"}
     assert sent.fetched == ""
 
 
@@ -161,6 +161,6 @@ def test_a_command_that_fails_there_is_told_here_with_what_it_said(
     root = next((tmp_path / "there").iterdir())
     scratch = next(path for path in root.iterdir() if path.is_dir())
     assert f"--option {scratch}/given-1/given.src" in said
-    assert f"run {scratch}/work/materials/base-0/test.src" in said
+    assert f"run {scratch}/plan/materials/base-0/test.src" in said
     assert (scratch / "sent").exists()  # what it left is there for another try
     assert do(errand(asked)).code == 3

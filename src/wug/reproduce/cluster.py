@@ -101,7 +101,7 @@ class OnRay:
 def errand(launch: Launch) -> Errand:
     """The command with all that it reads."""
     folder = launch.folder
-    places = {str(folder): "work"}
+    places = {str(folder): "plan"}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for word in dict.fromkeys(launch.command):
@@ -110,7 +110,7 @@ def errand(launch: Launch) -> Errand:
                 continue
             if path.is_relative_to(folder):
                 within = path if path.is_dir() else path.parent
-                _pack(tar, within, f"work/{within.relative_to(folder)}")
+                _pack(tar, within, f"plan/{within.relative_to(folder)}")
             else:
                 # A file with those that belong to it: targets stand beside their sources.
                 places[str(path.parent)] = place = f"given-{len(places)}"
@@ -122,8 +122,8 @@ def errand(launch: Launch) -> Errand:
         command=launch.command,
         places=places,
         parcel=archive.getvalue(),
-        fetched="" if trained is None else f"work/{trained.relative_to(folder)}",
-        store="work/runs.db",
+        fetched="" if trained is None else f"plan/{trained.relative_to(folder)}",
+        store="plan/runs.db",
     )
 
 
