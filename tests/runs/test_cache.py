@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import StoreError
-from wug.runs import remembered
+from wug.runs import held, remembered
 from wug.runs.cache import Cache
 from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
 from wug.runs.remembered import RememberedGenerator, RememberedScorer
@@ -153,7 +153,7 @@ def test_answers_of_many_blocks_come_in_the_order_of_the_questions(
 ) -> None:
     """Blocks of three, of which only one is held at a time, and answers that come in other orders than they went in."""
     monkeypatch.setattr(remembered, "BLOCK", 3)
-    monkeypatch.setattr(remembered, "HELD", 1)
+    monkeypatch.setattr(held, "HELD", 1)
     names = [f"{'x' * (7 * n % 31)}{n}" for n in range(31)]
     through = RememberedScorer(CountingScorer(chunk=10), cache, quiet)
     for order in (names, names[::-1], names[5:9] * 3, []):

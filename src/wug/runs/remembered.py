@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 from itertools import chain
@@ -20,6 +19,7 @@ import numpy as np
 from wug.runs.block_index import Found, Ints, Places
 from wug.runs.cache import KEY, Block, Cache, Keys
 from wug.runs.deferred import Deferred
+from wug.runs.held import Held, Replies
 from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
 from wug.scores import Scores, Texts, texts_of
 from wug.types import Answer, Generator, Request, Scored, Scorer, Source, text_of
@@ -32,11 +32,8 @@ CHUNKS = 8
 """Chunks of the model's, each a few seconds' work, that are asked before suites are judged."""
 BLOCK = 1024
 """Answers that are kept together."""
-HELD = 16 * 1024**2
-"""Bytes of answers that are held in memory; others are read from the cache again when they are wanted."""
 
 Question = TypeVar("Question", Request, str | Source)
-Replies = TypeVar("Replies", Scores, Answers)
 Progress = Callable[[int, int], None]
 """Told how many of how many questions are answered."""
 
@@ -64,7 +61,7 @@ class Remembered(ABC, Generic[Question, Replies]):
         self._start = hashlib.blake2b(of.encode(), digest_size=KEY)
         self._whose = self._start.digest()
         self._known = Places()
-        self._held: _Held[Replies] = _Held()
+        self._held: Held[Replies] = Held()
         self._prepared: _Run[Question] = _Run()
         self._obtained: _Run[Question] = _Run()
         self.asked = 0
@@ -385,43 +382,8 @@ class _Run(Generic[Question]):
         return _Read(self._read.keys[here], questions.texts)
 
 
-class _HeldBlock(NamedTuple, Generic[Replies]):
-    """A block as it is used."""
-
-    keys: Keys
-    replies: Replies
-    size: int
-
-
 def _taken(questions: Sequence[Question], places: Sequence[int]) -> Sequence[Question]:
     """The questions at some places, in that order."""
     if isinstance(questions, Texts):
         return questions.take(places)
     return [questions[place] for place in places]
-
-
-class _Held(Generic[Replies]):
-    """The blocks that were used last."""
-
-    def __init__(self) -> None:
-        self._blocks: OrderedDict[int, _HeldBlock[Replies]] = OrderedDict()
-        self._size = 0
-
-    def get(self, number: int) -> _HeldBlock[Replies] | None:
-        """The block of that number; None where it is not held."""
-        if number in self._blocks:
-            self._blocks.move_to_end(number)
-        return self._blocks.get(number)
-
-    def add(self, number: int, keys: Keys, replies: Replies, size: int) -> _HeldBlock[Replies]:
-        """A block that is used now, in the place of some that were not for long."""
-        self._blocks[number] = made = _HeldBlock(keys, replies, size)
-        self._size += size
-        while self._size > HELD and len(self._blocks) > 1:
-            self._size -= self._blocks.popitem(last=False)[1].size
-        return made
-
-    def drop(self, number: int) -> None:
-        """Hold a block no longer."""
-        if number in self._blocks:
-            self._size -= self._blocks.pop(number).size
