@@ -80,8 +80,8 @@ QUICK = {
 
 
 def on_gpu(*, dry: bool) -> dict[str, list[str]]:
-    """What is measured on a GPU: beside lm-eval where it is installed, and beside a loop like it."""
-    peers = ["--peers", "wug", "plain", *(["lm-eval"] if find_spec("lm_eval") is not None else [])]
+    """What is measured on a GPU: beside lm-eval, or where it is not installed, beside a loop like it."""
+    peers = ["--peers", "wug", "plain" if find_spec("lm_eval") is None else "lm-eval"]
     bf16 = ["--dtypes", "bfloat16", "--sets", "blimp", *peers]
     if dry:
         return {

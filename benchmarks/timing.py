@@ -35,7 +35,8 @@ class Took:
 
 def took(command: Sequence[str], source: Path = ROOT / "src", **more: str) -> Took:
     """Run a command to its end, with wug from the folder `source`; a failure ends the benchmark."""
-    environment = {**os.environ, "PYTHONPATH": str(source), "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore", **more}
+    path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore", **more}
     start = time.perf_counter()
     with (
         tempfile.TemporaryFile() as out,
