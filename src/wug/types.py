@@ -334,7 +334,7 @@ def _told_from_values(result: Result) -> tuple[Check, ...]:
     for estimate in result.estimates:
         method = estimate.method or ""
         if method and estimate.check not in judged:
-            judged[estimate.check] = method.startswith(_OF_SHARES) or method.endswith(("of shares", "over columns"))
+            judged[estimate.check] = method.startswith(OF_SHARES) or method.endswith(("of shares", "over columns"))
     names = dict.fromkeys([*(estimate.check for estimate in result.estimates), *judged])
     first = result.meta.get("headlines") or names
     return tuple(
@@ -348,7 +348,8 @@ def _told_from_values(result: Result) -> tuple[Check, ...]:
     )
 
 
-_OF_SHARES = ("wilson", "clopper-pearson")
+OF_SHARES = ("wilson", "clopper-pearson")
+"""Beginnings of the methods by which intervals of shares are made."""
 
 
 def text_of(words: Answer | Source | str) -> str:

@@ -134,17 +134,25 @@ def answered(plan: Plan, values: Mapping[str, Mapping[str, float]]) -> None:
 
 def test_a_row_is_the_mean_over_its_seeds_with_students_interval(tmp_path: Path) -> None:
     plan = planned(tmp_path, (1, 2), "task")
-    answered(plan, {"base-test.src-t5-base-1": {"all": 0.3}, "base-test.src-t5-base-2": {"all": 0.5}})
+    answered(plan, {"base-test.src-t5-base-1": {"all": 0.39}, "base-test.src-t5-base-2": {"all": 0.41}})
     (task,) = json.loads(as_json(rows_of(plan)))
     assert (task["row"], task["published"], task["published_sd"], task["seeds"]) == ("task", 0.5, 0.1, [1, 2])
     assert (task["value"], task["n"], task["method"]) == (pytest.approx(0.4), 10, "t over seeds")
-    assert task["sd"] == pytest.approx(0.2 / 2**0.5)  # (0.1² + 0.1²) / (2 - 1)
-    # Student's t with one degree of freedom is 12.706, times sd / √2 = 0.1
-    assert (task["low"], task["high"]) == pytest.approx((0.4 - 1.2706, 0.4 + 1.2706), abs=1e-4)
+    assert task["sd"] == pytest.approx(0.02 / 2**0.5)  # (0.01² + 0.01²) / (2 - 1)
+    # Student's t with one degree of freedom is 12.706, times sd / √2 = 0.01
+    assert (task["low"], task["high"]) == pytest.approx((0.4 - 0.12706, 0.4 + 0.12706), abs=1e-4)
     assert task["difference"] == pytest.approx(-0.1)
     assert task["signatures"] == [f"signature of base-test.src-t5-base-{seed}" for seed in (1, 2)]
     text = cells(rows_of(plan)[0])
-    assert text[2:] == ("0.500 ± 0.100", "0.400 ± 0.141", "[-0.871, 1.671]", "-0.10", "10", "1, 2")
+    assert text[2:] == ("0.500 ± 0.100", "0.400 ± 0.014", "[0.273, 0.527]", "-0.10", "10", "1, 2")
+
+
+def test_an_interval_over_seeds_ends_where_shares_do(tmp_path: Path) -> None:
+    plan = planned(tmp_path, (1, 2), "task")
+    answered(plan, {"base-test.src-t5-base-1": {"all": 0.98}, "base-test.src-t5-base-2": {"all": 1.0}})
+    (task,) = rows_of(plan)
+    assert (task.value, task.high, task.method) == (pytest.approx(0.99), 1.0, "t over seeds")
+    assert task.low == pytest.approx(0.99 - 0.12706, abs=1e-4)
 
 
 def test_a_profile_is_the_highest_of_its_tests_and_a_curve_over_their_epochs(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def _course(plan: Plan, test: Test, networks: Sequence[list[Cell]], field: str) 
                 ours = mean(parts[value])
                 assert ours is not None, "a part is there because something was found"
                 n = None if field == EPOCH else ours.n  # few exceptions are no reason to leave an epoch out
-                yield CurvePoint(float(value), ours.value, _share(ours.low), _share(ours.high), n, name)
+                yield CurvePoint(float(value), ours.value, ours.low, ours.high, n, name)
 
 
 def _broken_down(rows: Sequence[TableRow]) -> Iterator[Figure]:
@@ -79,7 +79,7 @@ def _broken_down(rows: Sequence[TableRow]) -> Iterator[Figure]:
     for place, test in enumerate(tests):
         parts = [row for row in rows if row.within == test and row.value is not None]
         points = [
-            Point(row.row.strip(), row.value, _share(row.low), _share(row.high), row.n, row.network)
+            Point(row.row.strip(), row.value, row.low, row.high, row.n, row.network)
             for row in parts
             if row.value is not None
         ]
@@ -95,12 +95,7 @@ def _points(row: TableRow, name: str) -> Iterator[Point]:
     if row.published is not None:
         yield Point(name, row.published.value, series="published")
     if row.value is not None:
-        yield Point(name, row.value, _share(row.low), _share(row.high), row.n, series="here")
-
-
-def _share(end: float | None) -> float | None:
-    """The end of an interval, as far as a share goes: Student's may go beyond."""
-    return None if end is None else min(1.0, max(0.0, end))
+        yield Point(name, row.value, row.low, row.high, row.n, series="here")
 
 
 def _is_number(text: str) -> bool:

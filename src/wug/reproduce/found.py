@@ -11,7 +11,7 @@ from typing import Any
 from wug.distributions import t_quantile
 from wug.files import read_text
 from wug.reproduce.plan import Cell, Plan
-from wug.types import Estimate
+from wug.types import OF_SHARES, Estimate
 
 EPOCH = "epoch"
 """The field by which the tests during a training are told apart."""
@@ -47,7 +47,7 @@ def found_in(plan: Plan, cells: Iterable[Cell], check: str) -> list[dict[str, Fo
 
 
 def mean(found: Sequence[Found]) -> Mean | None:
-    """The mean, with Student's interval where it is of several; None of nothing."""
+    """The mean, with Student's interval where it is of several, cut to what a share can be; None of nothing."""
     if not found:
         return None
     values = [result.estimate.value for result in found]
@@ -57,8 +57,11 @@ def mean(found: Sequence[Found]) -> Mean | None:
         return Mean(value, None, only.low, only.high, only.method or "", n)
     sd = stdev(values)
     half = t_quantile(len(values) - 1, 0.975) * sd / len(values) ** 0.5
+    low, high = value - half, value + half
+    if all((result.estimate.method or "").startswith(OF_SHARES) for result in found):
+        low, high = max(0.0, low), min(1.0, high)
     trained = any(result.seed is not None for result in found)
-    return Mean(value, sd, value - half, value + half, "t over seeds" if trained else "t over models", n)
+    return Mean(value, sd, low, high, "t over seeds" if trained else "t over models", n)
 
 
 def fields_in(values: Iterable[Mapping[str, Found]], field: str) -> dict[str, list[Found]]:
