@@ -50,6 +50,20 @@ def test_a_folder_called_like_a_built_in_model_is_told_apart(here: Path) -> None
     assert model_spec(str(builtin_models()["wug-causal"])).kind == "causal"
 
 
+def test_a_built_in_model_may_be_named_with_its_kind() -> None:
+    spec = model_spec("causal:wug-causal?dtype=bfloat16")
+    assert (spec.kind, spec.name, dict(spec.options)) == (
+        "causal",
+        str(builtin_models()["wug-causal"]),
+        {"dtype": "bfloat16"},
+    )
+
+
+def test_a_name_like_a_built_in_models_is_told_with_it() -> None:
+    with pytest.raises(UnknownName, match="unknown model 'wug_causal'. Did you mean 'wug-causal'"):
+        model_spec("wug_causal")
+
+
 @pytest.mark.parametrize(
     ("name", "meaning"),
     [

@@ -125,7 +125,7 @@ def read(name: str) -> Recipe:
         return parse(entry.read_text(encoding="utf-8"), name, Path(f"{name}.toml"))
     path = Path(name)
     if path.suffix != ".toml":
-        raise InputError(f"no recipe {name!r}.{suggestion(name, names())} There are {', '.join(names())}")
+        raise InputError(f"no recipe {name!r}.{suggestion(name, names())}")
     return parse(read_text(path), path.stem, path)
 
 

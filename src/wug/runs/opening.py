@@ -279,6 +279,11 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
         if not builtin:
             raise MissingExtra(f"{name}, a built-in model,", "models")
         raise UnknownName("built-in model", name, builtin)
+    elif ":" not in name and not existing(name) and nearest(name, list(builtin)):
+        raise UnknownName("model", name, builtin)
+    kind, _, bare = name.partition(":")
+    if kind in kinds and bare in builtin and not existing(bare):
+        text = f"{kind}:{builtin[bare]}{mark}{given}"
     path = existing(text.partition("?")[0])
     if path and (path / "config.json").is_file():
         text = f"{_kind_of(path)}:{text}"
