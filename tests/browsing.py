@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from wug.web.app import create
 from wug.web.site import Site
 
 OWN = "http://127.0.0.1:8000"
+SLOW = 1.5 * (os.environ.get("WUG_TEST_SLOW_SCRIPTS") == "yes")
+"""Seconds that every script takes to come; with WUG_TEST_SLOW_SCRIPTS=yes, a test that does not wait for one fails."""
 
 
 def client_of(site: Site, address: str = OWN) -> TestClient:
@@ -31,6 +35,35 @@ def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
+
+
+def follow(page: Any, act: Callable[[], Any]) -> None:
+    """Do what leads to another page, and wait until that page is there with its scripts.
+
+    A key that is pressed, or a button that is clicked, before the script that handles it has come is lost.
+    """
+    with page.expect_navigation(wait_until="load"):
+        act()
+
+
+def with_slow_scripts(app: Any) -> Any:
+    """The same site, whose scripts take their time, every time they are asked for."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or not scope["path"].endswith(".js"):
+            await app(scope, receive, send)
+            return
+
+        async def never_kept(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = [(name, value) for name, value in message["headers"] if name != b"cache-control"]
+                message = {**message, "headers": [*headers, (b"cache-control", b"no-store")]}
+            await send(message)
+
+        await asyncio.sleep(SLOW)
+        await app(scope, receive, never_kept)
+
+    return answer
 
 
 def full_disk(monkeypatch: Any) -> None:
@@ -73,7 +106,8 @@ class Served:
         import uvicorn
 
         self.site = site or self.site
-        config = uvicorn.Config(create(self.site), log_level="error", lifespan="off", ws="none")
+        app = create(self.site)
+        config = uvicorn.Config(with_slow_scripts(app) if SLOW else app, log_level="error", lifespan="off", ws="none")
         self._server = uvicorn.Server(config)
         listening = socket.socket()
         for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # who holds the port for the tests does not listen

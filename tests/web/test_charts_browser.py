@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 import material
-from browsing import Served
+from browsing import Served, follow
 from wug import stats
 from wug.show.page import Report, render
 from wug.types import Outcome, Result, Signature
@@ -262,8 +262,8 @@ def test_an_item_leads_on_to_its_tokens_the_editor_and_other_models(served: Serv
     material.keep(served.site.store, material.pairs(items=8))
     material.keep(served.site.store, material.pairs(items=8, model="lstm/other@1"))
     page.goto("/result/1/items")
-    page.locator(".onward a", has_text="other models").first.click()
-    page.wait_for_selector("#elsewhere")
+    follow(page, page.locator(".onward a", has_text="other models").first.click)
+    assert page.locator("#elsewhere").count() == 1
     link = page.locator("#elsewhere + .scroll a")
     assert (link.inner_text(), link.get_attribute("href")) == ("other", "/result/2/item/0")
     assert page.locator("a", has_text="token by token").get_attribute("href").startswith("/sentence?s=Many%20girls")

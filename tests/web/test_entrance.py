@@ -16,7 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import material
-from browsing import OWN, Served
+from browsing import OWN, Served, follow
 from wug.errors import InputError
 from wug.web import entrance, serving
 from wug.web.app import create
@@ -202,8 +202,8 @@ def test_the_browser_comes_in_by_the_private_file_and_the_address_is_clean(
     page.goto(file.as_uri())
     page.wait_for_selector("td.value")
     assert page.url == f"{served.address}/"
-    page.click("td.value a")
-    page.wait_for_selector("h1")
+    follow(page, lambda: page.click("td.value a"))
+    assert page.url == f"{served.address}/result/1"
     assert page.evaluate("document.cookie") == ""  # no script can read it
     assert not any("token" in text for text in referers)
     recorder.check()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import material
-from browsing import Served
+from browsing import Served, follow
 from patience import PATIENCE
 from wug.runs import tidying
 from wug.runs.progress import Report
@@ -127,7 +127,7 @@ def test_models_that_are_ticked_are_compared(served: Served, page: Any) -> None:
     page.goto("/")
     page.check("[aria-label='compare alpha']")
     page.check("[aria-label='compare beta']")
-    page.click("button:has-text('Compare')")
+    follow(page, lambda: page.click("button:has-text('Compare')"))
     page.wait_for_selector("figure.chart svg")
     assert page.locator("table.compared tbody tr").count() == 3  # two checks and accuracy
 
@@ -135,22 +135,22 @@ def test_models_that_are_ticked_are_compared(served: Served, page: Any) -> None:
 def test_a_run_is_named_noted_removed_and_brought_back(served: Served, page: Any) -> None:
     fill(served.site.store)
     page.goto("/runs")
-    page.click("[aria-label='give name and note of run 2']")
+    follow(page, lambda: page.click("[aria-label='give name and note of run 2']"))
     until(page, lambda: page.evaluate("document.activeElement.name") == "name")
     page.keyboard.type("second try")
     page.fill("textarea[name=note]", "with <b>care</b>\nand time")
-    page.click("text=Save")
-    page.wait_for_selector("h1:has-text('second try')")
+    follow(page, lambda: page.click("text=Save"))
+    assert page.locator("h1", has_text="second try").count() == 1
     assert page.locator(".note-text").inner_text() == "with <b>care</b>\nand time"
     run = served.site.shelf.run(2)
     assert (run.name, run.note) == ("second try", "with <b>care</b>\nand time")
     page.goto("/runs?q=second")
     page.check("[aria-label='run 2']")
-    page.click("button:has-text('Remove')")
+    follow(page, lambda: page.click("button:has-text('Remove')"))
     page.wait_for_selector("text=Run 2 removed.")
     assert page.locator("#run-2").count() == 0
     assert [one.id for one in served.site.shelf.runs()] == [3, 1]
-    page.click("text=Undo")
+    follow(page, lambda: page.click("text=Undo"))
     page.wait_for_selector("text=Run 2 is back.")
     assert page.locator("#run-2").count() == 1
 
@@ -186,7 +186,7 @@ def test_scorings_from_the_editor_stand_apart_as_drafts(served: Served, page: An
     store.finish(number, "complete")
     page.goto("/")
     assert "my_suite" not in page.locator("#grid").inner_text()
-    page.click("text=Drafts")
+    follow(page, lambda: page.click("text=Drafts"))
     assert page.locator(".run-list tbody tr").count() == 1
     assert page.locator(f"#run-{number}").count() == 1
 
@@ -198,7 +198,7 @@ def test_a_failed_run_shows_the_message_that_it_gave(served: Served, page: Any) 
     assert "the server does not answer" in page.locator("main").inner_text()
     page.goto("/runs")
     assert "<b>refused</b>" in page.locator("#run-1 .said").inner_text()
-    page.click("#run-1 th a")
+    follow(page, lambda: page.click("#run-1 th a"))
     assert page.locator(".notice.bad").inner_text() == "It failed\n\nthe server does not answer:\n<b>refused</b>"
 
 
