@@ -1,8 +1,9 @@
 """The papers' tables on a GPU that is there for some minutes: what is worth most comes first, and all of it resumes.
 
-    python benchmarks/papers.py --folder papers --dry-run            the stages, their steps and the minutes they take
+    python benchmarks/papers.py --folder papers --dry-run            the rounds, their trainings and minutes
     python benchmarks/papers.py --folder papers --try                steps a second: recorded, and compiled besides
     python benchmarks/papers.py --folder papers --minutes 9          as far as it comes; given again, it goes on
+    python benchmarks/papers.py --folder papers --round 2            the LSTMs alone
     python benchmarks/papers.py --folder papers --minutes 3 --small  a trial on a CPU
 
 After every call `FOLDER/tables` has the tables as far as they are known (JSON with recipe, seeds and signatures), and
@@ -20,11 +21,12 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-RATE = {"6.4M": 89.0, "COGS": 240.0}
-"""Steps a second, all trainings together, as they were seen on one H200: batch 256 alone, and three of COGS."""
+RATE = 131 + 141 / 2.7
+"""Steps of 256 rows a second that one H200 took under MPS: five trainings of 6.4M and three of COGS, side by side."""
 
 
 @dataclass(frozen=True)
@@ -33,40 +35,44 @@ class Stage:
 
     recipe: str
     options: tuple[str, ...]
+    trainings: int
     steps: int
-    """That all of its trainings take."""
-    rate: str
-
-    @property
-    def minutes(self) -> float:
-        """That they take, at the rates seen."""
-        return self.steps / RATE[self.rate] / 60
+    """That all of them take, as steps of 256 rows of PCFG SET: one of COGS costs 1 / 2.7 of such a one."""
 
 
-STAGES = (
-    Stage("hupkes2020", ("--network", "transformer", "--seed", "1"), 4 * 22_000 + 14_000, "6.4M"),
-    Stage("kim2020", ("--network", "transformer"), 3 * 24_000, "COGS"),
-    Stage("hupkes2020", ("--network", "lstm", "--seed", "1"), 4 * 22_000 + 14_000, "6.4M"),
-    Stage("kim2020", ("--network", "lstm"), 3 * 24_000, "COGS"),
-    Stage("hupkes2020", ("--network", "transformer", "--seed", "2", "--seed", "3"), 2 * (4 * 22_000 + 14_000), "6.4M"),
+HUPKES, KIM = 4 * 22_000 + 14_000, round(3 * 24_000 / 2.7)
+ROUNDS = (
+    (
+        Stage("hupkes2020", ("--network", "transformer", "--seed", "1"), 5, HUPKES),
+        Stage("kim2020", ("--network", "transformer"), 3, KIM),
+    ),
+    (
+        Stage("hupkes2020", ("--network", "lstm", "--seed", "1"), 5, HUPKES),
+        Stage("kim2020", ("--network", "lstm"), 3, KIM),
+    ),
+    (Stage("hupkes2020", ("--network", "transformer", "--seed", "2", "--seed", "3"), 8, 2 * HUPKES),),
 )
+"""What is trained side by side, and what after it."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=9.0, help="when to stop")
-    parser.add_argument("--jobs", type=int, default=3, help="trainings side by side")
+    parser.add_argument("--round", type=int, action="append", dest="rounds", help="this round alone; repeatable")
+    parser.add_argument("--jobs", type=int, help="trainings of a stage side by side; by default all")
     parser.add_argument("--device")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--try", dest="trial", action="store_true")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
+    wanted = [(number, stages) for number, stages in enumerate(ROUNDS, 1) if number in (given.rounds or (number,))]
     if given.dry_run:
-        for stage in STAGES:
-            what = f"wug reproduce {stage.recipe} {' '.join(stage.options)}"
-            print(f"{stage.minutes:5.1f} min  {stage.steps:,} steps  {what}")
+        for number, stages in wanted:
+            print(f"round {number}: {sum(stage.steps for stage in stages) / RATE / 60:.0f} min of training on one H200")
+            for stage in stages:
+                print(f"  {stage.trainings} trainings: wug reproduce {stage.recipe} {' '.join(stage.options)}")
         return 0
     if shutil.which("nvidia-cuda-mps-control"):
         # Kernels of several processes then run at the same time, which they else do in turns.
@@ -75,16 +81,19 @@ def main() -> int:
         return trial(given.folder, given.device, small=given.small)
     ends = time.monotonic() + 60 * given.minutes
     code = 0
-    for number, stage in enumerate(STAGES, 1):
-        code = run(stage, given, ends, number)
+    for number, stages in wanted:
+        with ThreadPoolExecutor(len(stages)) as side_by_side:
+            code = max(side_by_side.map(lambda stage: run(stage, given, ends), stages))
+        for stage in stages:
+            table(stage, given, number)
         if code:
             break
     pack(given.folder)
     return code
 
 
-def run(stage: Stage, given: argparse.Namespace, ends: float, number: int) -> int:
-    """Take a stage as far as time allows, and write its table; 0 where it is done."""
+def run(stage: Stage, given: argparse.Namespace, ends: float) -> int:
+    """Take a stage as far as time allows; 0 where it is done."""
     begun = time.monotonic()
     process = subprocess.Popen(command(stage, given))
     code: int | None = None
@@ -93,12 +102,9 @@ def run(stage: Stage, given: argparse.Namespace, ends: float, number: int) -> in
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGTERM)  # which ends its trainings as well: they go on from their checkpoints
         process.wait()
-    table(stage, given, number)
     state = "not done yet" if code is None else "done" if code == 0 else f"failed ({code})"
-    print(
-        f"stage {number}, {stage.recipe} {' '.join(stage.options)}: {state}, {time.monotonic() - begun:.0f} s",
-        flush=True,
-    )
+    what = f"{stage.recipe} {' '.join(stage.options)}"
+    print(f"{what}: {state}, {time.monotonic() - begun:.0f} s", flush=True)
     return 1 if code is None else code
 
 
@@ -107,7 +113,7 @@ def command(stage: Stage, given: argparse.Namespace) -> list[str]:
     folder = given.folder / (f"{stage.recipe}-small" if given.small else stage.recipe)
     more = [*(["--device", given.device] if given.device else []), *(["--small"] if given.small else [])]
     wug = [sys.executable, "-m", "wug", "reproduce", stage.recipe, *stage.options]
-    return [*wug, "--folder", str(folder), "--jobs", str(given.jobs), *more]
+    return [*wug, "--folder", str(folder), "--jobs", str(given.jobs or stage.trainings), *more]
 
 
 def table(stage: Stage, given: argparse.Namespace, number: int) -> None:
