@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Said, Values, wug
+from pcfgset_names import our_name
 from reference import reference
 
 PREDICTIONS = "pcfgset/model_predictions/lstms2s"
@@ -70,21 +71,6 @@ def expected(test: str, run: str) -> Values:
             found[our_name(test, metric)] = float(value)
     assert found
     return found
-
-
-def our_name(test: str, metric: str) -> tuple[str, str]:
-    match = re.fullmatch(r"(\w+)(?:\[(.+)\])?", metric)
-    assert match
-    check, name = match[1], match[2]
-    if test.startswith("substitutivity"):
-        if check.endswith("_incl_empty"):
-            check = check.removesuffix("_incl_empty")
-        elif check in ("consistency", "consistent_incorrect", "consistency_among_incorrect"):
-            check += "_nonempty"
-    if test == "localism":
-        check = {"accuracy_unrolled": "unrolled_accuracy", "accuracy_original": "original_accuracy"}.get(check, check)
-    field = "pair" if test == "systematicity" else "function"
-    return check, f"{field}={name}" if name else "all"
 
 
 @pytest.mark.parametrize("test", TESTS)

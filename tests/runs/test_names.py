@@ -60,7 +60,7 @@ def test_a_built_in_model_may_be_named_with_its_kind() -> None:
 
 
 def test_a_name_like_a_built_in_models_is_told_with_it() -> None:
-    with pytest.raises(UnknownName, match="unknown model 'wug_causal'. Did you mean 'wug-causal'"):
+    with pytest.raises(UnknownName, match=r"unknown model 'wug_causal'\. Did you mean 'wug-causal'"):
         model_spec("wug_causal")
 
 

@@ -10,6 +10,7 @@ from statistics import fmean, pstdev
 
 import pytest
 
+from pcfgset_names import our_name
 from reference import reference
 from wug.families import pcfgset
 from wug.families.pcfgset.localism import answered_steps
@@ -77,22 +78,6 @@ TESTS: dict[str, tuple[Sequence[str], Callable[[Path, str], Values]]] = {
     "localism": (RUNS, score_trace),
     **{f"overgeneralisation_ratio={ratio}": (RUNS, score_log(ratio)) for ratio in RATIOS},
 }
-
-
-def our_name(test: str, metric: str) -> tuple[str, str]:
-    """Check and group for a metric of the published values."""
-    match = re.fullmatch(r"(\w+)(?:\[(.+)\])?", metric)
-    assert match
-    check, name = match[1], match[2]
-    if test.startswith("substitutivity"):
-        if check.endswith("_incl_empty"):
-            check = check.removesuffix("_incl_empty")
-        elif check in ("consistency", "consistent_incorrect", "consistency_among_incorrect"):
-            check += "_nonempty"
-    if test == "localism":
-        check = {"accuracy_unrolled": "unrolled_accuracy", "accuracy_original": "original_accuracy"}.get(check, check)
-    field = "pair" if test == "systematicity" else "function"
-    return check, f"{field}={name}" if name else "all"
 
 
 @pytest.mark.parametrize("test", TESTS)
