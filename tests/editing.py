@@ -7,10 +7,20 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from wug.web.site import Site
+
 
 def ready(page: Any) -> Any:
     page.wait_for_selector("#editor[data-ready]")
     return page
+
+
+def begun(page: Any, site: Site, source: str) -> Any:
+    """A suite that was begun, as by a click on `/editor`: the page, ready to be written in."""
+    headers = {"x-wug-token": site.token}
+    made = page.request.post("/editor/new.json", data={"from": source}, headers=headers)
+    page.goto(made.json()["address"])
+    return ready(page)
 
 
 def cell(page: Any, row: int, column: int) -> Any:

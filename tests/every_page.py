@@ -73,3 +73,9 @@ def visit(page: Any, address: str) -> Any:
         page.wait_for_load_state("networkidle")  # it is checked after it is drawn
     page.evaluate("scrollTo(0, 0)")  # what has been scrolled under the page's head counts as hidden
     return page
+
+
+def alive(page: Any) -> int:
+    """Elements that a hostile name has made."""
+    found: int = page.evaluate("document.querySelectorAll('img[src=\"x\"], [onerror]').length")
+    return found

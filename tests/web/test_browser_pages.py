@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+import every_page
 import material
 from browsing import Served, follow
 
 EMPTY = ("/", "/compare")
-RESULTS = 11
-"""As many as `material.every()` makes."""
 
 
 def visit(page: Any, address: str) -> None:
@@ -23,25 +22,10 @@ def visit(page: Any, address: str) -> None:
     assert not page.locator("text=cannot be drawn").count()
 
 
-def alive(page: Any) -> int:
-    """Elements that a hostile name has made."""
-    found: int = page.evaluate("document.querySelectorAll('img[src=\"x\"], [onerror]').length")
-    return found
-
-
 @pytest.mark.parametrize("address", EMPTY)
 def test_an_empty_store_is_shown(page: Any, address: str) -> None:
     visit(page, address)
     assert page.locator("h1").count() == 1
-
-
-def test_every_page_of_every_family_is_shown(served: Served, page: Any) -> None:
-    material.keep(served.site.store, *material.every())
-    material.keep(served.site.store, material.syntaxgym(model="causal/other@1"), material.pairs(model="causal/other@1"))
-    own = [f"/result/{number}{part}" for number in range(1, RESULTS + 1) for part in ("", "/items", "/item/0")]
-    for address in ("/", "/run/1", "/compare?run=1&run=2", "/result/2/numbers", "/suite?name=reflexives", *own):
-        visit(page, address)
-        assert alive(page) == 0, address
 
 
 def test_a_hostile_suite_name_is_shown_as_text(served: Served, page: Any) -> None:
@@ -50,7 +34,7 @@ def test_a_hostile_suite_name_is_shown_as_text(served: Served, page: Any) -> Non
     assert material.HOSTILE in page.locator(".suites th .name").inner_text().replace("\n", "")
     follow(page, lambda: page.click("td.value a"))
     assert page.locator("h1").inner_text() == material.HOSTILE
-    assert alive(page) == 0
+    assert every_page.alive(page) == 0
 
 
 def test_a_run_of_the_size_of_blimp_is_paged(served: Served, page: Any) -> None:

@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from asking import ended, shared
 from browsing import full_disk
 from command_line import wug
-from editing import cell, document, grid, kept_, paste, ready
+from editing import begun, cell, document, grid, kept_, paste, ready
 from reference import reference
 from wug.errors import InputError
 from wug.runs.store import Store
@@ -45,15 +45,9 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
 
 
 @pytest.fixture
-def begin(page: Any) -> Callable[[str], Any]:
+def begin(page: Any, served: Any) -> Callable[[str], Any]:
     """Begin a suite; the page, ready to be written in."""
-
-    def start(source: str = "2x2") -> Any:
-        page.goto("/editor")
-        page.click(f'[data-from="{source}"]')
-        return ready(page)
-
-    return start
+    return lambda source="2x2": begun(page, served.site, source)
 
 
 def fill(page: Any, *texts: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from asking import shared
-from editing import cell, document, grid, kept_, paste, ready
+from editing import begun, cell, document, grid, kept_, paste, ready
 from wug.runs.store import Store
 from wug.web.site import Site
 
@@ -34,15 +34,9 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
 
 
 @pytest.fixture
-def begin(page: Any) -> Callable[[str], Any]:
+def begin(page: Any, served: Any) -> Callable[[str], Any]:
     """Begin a suite; the page, ready to be written in."""
-
-    def start(source: str = "2x2") -> Any:
-        page.goto("/editor")
-        page.click(f'[data-from="{source}"]')
-        return ready(page)
-
-    return start
+    return lambda source="2x2": begun(page, served.site, source)
 
 
 @pytest.fixture

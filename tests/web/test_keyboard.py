@@ -1,4 +1,7 @@
-"""Every control of every page is reached by keyboard, its focus is seen, and nothing keeps it."""
+"""Every control of every page is reached by keyboard, its focus is seen, and nothing keeps it.
+
+On the way every kind of page is shown: nothing goes wrong in the console, nobody else is asked, names stay text.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +14,50 @@ import pytest
 import every_page
 import material
 import tabbing
-from browsing import Served
+from browsing import Recorder, Served
 from patience import PATIENCE
 from wug.show.page import Report, render
 
 
 @pytest.fixture(scope="module")
-def browsed(chromium: Any, everything: Served) -> Iterator[Any]:
-    """A page of the browser on the site with everything."""
+def opened(chromium: Any, everything: Served) -> Iterator[tuple[Any, Recorder]]:
+    """A page of the browser on the site with everything, and what goes wrong in it."""
     context = chromium.new_context(
         base_url=everything.address, reduced_motion="reduce", viewport={"width": 1280, "height": 900}
     )
     context.set_default_timeout(1000 * PATIENCE)
     everything.let_in(context)
-    yield context.new_page()
+    page, recorder = context.new_page(), Recorder(everything.address, expected=["404 (Not Found)", "400 (Bad Request)"])
+    recorder.watch(page)
+    yield page, recorder
     context.close()
+
+
+@pytest.fixture
+def browsed(opened: tuple[Any, Recorder]) -> Iterator[Any]:
+    """The page; at the end of a test nothing went wrong in the console, and nobody else was asked."""
+    page, recorder = opened
+    recorder.errors.clear()
+    yield page
+    recorder.check()
 
 
 SKIPPED = {*(f"/result/{number}/items" for number in every_page.RESULTS if number not in (1, 2, 4, 8)), "/result/11"}
 """Pages with the controls of others."""
+ITEMS = {f"/result/{number}/item/0" for number in every_page.RESULTS} - set(every_page.PAGES)
 
 
 @pytest.mark.parametrize("address", [one for one in every_page.PAGES if one not in SKIPPED])
 def test_every_control_is_reached_by_tab_and_its_focus_is_seen(browsed: Any, address: str) -> None:
-    assert tabbing.faults(every_page.visit(browsed, address)) == []
+    page = every_page.visit(browsed, address)
+    assert every_page.alive(page) == 0
+    assert page.locator("text=cannot be drawn").count() == 0
+    assert tabbing.faults(page) == []
+
+
+@pytest.mark.parametrize("address", sorted(SKIPPED | ITEMS))
+def test_a_page_with_the_controls_of_others_is_shown(browsed: Any, address: str) -> None:
+    assert every_page.alive(every_page.visit(browsed, address)) == 0
 
 
 @pytest.mark.parametrize(("opener", "dialog"), [("#save", "save"), ("#template", "template"), ("#proof", "proof")])
