@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("numerals", "brief", "scores", "distributions"),
+    *("numerals", "brief", "scores", "distributions", "stages"),
 }
 ALLOWED = {
     "types": {"brief"},
@@ -28,6 +28,7 @@ ALLOWED = {
     "alignment": {"errors", "types"},
     "tables": {"errors", "files"},
     "scores": {"types"},
+    "stages": set(),
     "data": {"data", "errors", "files"},
     "families": CORE | {"families", "show"},
     "models": CORE | {"models", "families"},

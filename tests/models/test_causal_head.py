@@ -90,7 +90,7 @@ def test_all_words_at_once_give_the_same(name: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(head, "MOST", 17)
     model = tiny(name, **MODELS[name])
     found = head.find_head(model, [3, 1, 4])
-    filled_up = head.Head(model.get_output_embeddings(), found._adjustment, at_once=True)
+    filled_up = head.Head(model.get_output_embeddings(), found.adjustment, at_once=True)
     assert len(filled_up._weight) == 256
     texts = tiny_architectures.texts(LENGTHS, seed=29)
     expected = [tiny_architectures.alone(model, text) for text in texts]
@@ -139,7 +139,7 @@ def test_biases_caps_and_scales_matter_in_these_models() -> None:
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_what_a_model_does_to_its_logits_is_measured(name: str, scale: float, cap: float, dtype: Any) -> None:
-    found = head.find_head(tiny(name, **MODELS[name]).to(dtype), [5, 6, 7])._adjustment
+    found = head.find_head(tiny(name, **MODELS[name]).to(dtype), [5, 6, 7]).adjustment
     assert found.scale == pytest.approx(scale, rel=1e-6)
     assert found.cap == pytest.approx(cap)
 

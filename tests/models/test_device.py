@@ -11,6 +11,7 @@ import torch
 import tiny_architectures
 from wug.models import _device
 from wug.models._loading import Loading
+from wug.models._shape import Known
 
 
 class Elsewhere(torch.nn.Module):
@@ -110,6 +111,32 @@ def test_a_gpu_that_may_shorten_products_has_more_room() -> None:
         torch.set_float32_matmul_precision(before)
 
 
+def test_of_models_of_one_shape_the_first_is_compared_in_full_and_the_others_too_but_shorter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_device, "RIGHT", Known())
+    lengths: list[list[int]] = []
+    measure = _device._measure
+
+    def noted(model: Any, probes: list[list[int]]) -> Any:
+        lengths.append([len(probe) for probe in probes])
+        return measure(model, probes)
+
+    monkeypatch.setattr(_device, "_measure", noted)
+    model = tiny_architectures.model(tiny_architectures.configuration("gpt2"))
+
+    def place(fault: Any) -> str:
+        settled: Elsewhere = _device.settle(Elsewhere(model, fault), "mps", demanded=False, shape="one")
+        return settled.where
+
+    assert place(noisy) == "cpu"
+    assert place(lambda logits: logits) == "mps"  # the first on which the device was right
+    assert place(lambda logits: logits) == "mps"
+    assert place(noisy) == "cpu"
+    # Each is measured on the CPU and on the device.
+    assert lengths == [[3, 24, 128]] * 4 + [[3, 24]] * 4
+
+
 def test_a_text_to_text_model_is_measured_too(caplog: pytest.LogCaptureFixture) -> None:
     from transformers import T5Config, T5ForConditionalGeneration
 
@@ -126,7 +153,8 @@ def test_loading_asks_whether_the_device_can_be_trusted(tiny_causal: Any, monkey
 
     seen: list[tuple[str, bool]] = []
 
-    def settle(model: Any, device: str, *, demanded: bool) -> Any:
+    def settle(model: Any, device: str, *, demanded: bool, shape: str | None) -> Any:
+        assert shape is not None
         seen.append((device, demanded))
         return model
 

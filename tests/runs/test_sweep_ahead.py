@@ -9,10 +9,11 @@ import pytest
 
 import tiny
 import trainings
+from patience import PATIENCE
 from wug.errors import ModelError
 from wug.models import ModelSpec
-from wug.runs import ahead, opening
-from wug.runs.ahead import one_ahead
+from wug.runs import ahead, opening, room
+from wug.runs.ahead import made_ahead
 from wug.runs.cache import Cache
 from wug.runs.evaluate import record
 from wug.runs.opening import Opened, open_suites
@@ -62,7 +63,7 @@ def test_while_one_is_asked_the_next_is_loaded(
     tmp_path: Path, suites: list[Suite], loads: list[tuple[str, bool]]
 ) -> None:
     models = checkpoints(tmp_path, 3)
-    for place, (_, ready) in enumerate(one_ahead(models, suites, None, Nothing())):
+    for place, (_, ready) in enumerate(made_ahead(models, suites, None, Nothing())):
         made = ready()
         assert made.opened is not None
         assert loads[place][0] == f"step-{place}"  # it is loaded before it is asked
@@ -70,11 +71,45 @@ def test_while_one_is_asked_the_next_is_loaded(
     assert loads == [("step-0", True), ("step-1", False), ("step-2", False)]
 
 
+def test_several_are_loaded_while_one_is_asked_each_once_and_asked_in_order(
+    tmp_path: Path, suites: list[Suite], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(4)  # three loads, and the thread that asks
+    loads: list[str] = []
+    plain = opening._load
+
+    def load(backend: object, spec: ModelSpec) -> object:
+        name = Path(spec.name).name
+        loads.append(name)
+        if name in ("step-1", "step-2", "step-3"):
+            together.wait(PATIENCE)  # broken unless all are under way at a time
+        return plain(backend, spec)
+
+    monkeypatch.setattr(opening, "_load", load)
+    monkeypatch.setattr(room, "threads_ahead", lambda: 3)
+    monkeypatch.setattr(room, "allows", lambda spec, size, waiting, loading: waiting < 3)
+    models = checkpoints(tmp_path, 5)
+    found = {}
+    for spec, ready in made_ahead(models, suites, None, Nothing()):
+        made = ready()
+        assert made.opened is not None
+        if spec is models[0]:
+            together.wait(PATIENCE)
+        found[spec.name] = [result.estimates for result in record(suites, made.opened, command="x").results]
+    assert sorted(loads) == [f"step-{number}" for number in range(5)]
+    monkeypatch.setattr(opening, "_load", plain)
+    alone = {
+        spec.name: [result.estimates for result in record(suites, opening.open_model(spec), command="x").results]
+        for spec in models
+    }
+    assert list(found.items()) == list(alone.items())
+
+
 def test_without_room_a_model_is_loaded_when_the_one_before_is_gone(
     tmp_path: Path, suites: list[Suite], loads: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ahead, "_free", lambda spec: 1)
-    for _, ready in one_ahead(checkpoints(tmp_path, 2), suites, None, Nothing()):
+    monkeypatch.setattr(room, "_free", lambda spec: (1,))
+    for _, ready in made_ahead(checkpoints(tmp_path, 2), suites, None, Nothing()):
         made = ready()
         assert made.opened is not None
         record(suites, made.opened, command="x")
@@ -87,7 +122,7 @@ def test_what_the_cache_answers_is_not_loaded(
     models = checkpoints(tmp_path, 2)
     cache = Cache(tmp_path / "answers.db")
     for _ in range(2):
-        for _, ready in one_ahead(models, suites, cache, Nothing()):
+        for _, ready in made_ahead(models, suites, cache, Nothing()):
             made = ready()
             assert made.opened is not None
             record(suites, made.opened, command="x", cache=cache)
@@ -98,7 +133,7 @@ def test_a_model_that_cannot_be_loaded_says_so_in_its_turn(tmp_path: Path, suite
     (tmp_path / "broken.arpa").write_text("no model\n")
     names = [trainings.checkpoint(tmp_path / "a.arpa", 1), tmp_path / "broken.arpa"]
     models = [ModelSpec("ngram", str(name)) for name in (*names, names[0])]
-    turns = one_ahead(models, suites, None, Nothing())
+    turns = made_ahead(models, suites, None, Nothing())
     assert next(turns)[1]().opened is not None
     with pytest.raises(Exception, match=r"broken\.arpa"):
         next(turns)[1]()
@@ -107,16 +142,16 @@ def test_a_model_that_cannot_be_loaded_says_so_in_its_turn(tmp_path: Path, suite
 
 def test_a_model_of_the_hub_that_is_done_at_its_commit_is_not_opened(suites: list[Suite]) -> None:
     models = [ModelSpec("causal", "org/none", "step1"), ModelSpec("causal", "org/none", "step2")]
-    found = [ready().run for _, ready in one_ahead(models, suites, None, Nothing("org/none"))]
+    found = [ready().run for _, ready in made_ahead(models, suites, None, Nothing("org/none"))]
     assert found == [7, 7]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "auto"])
 def test_numbers_of_another_format_are_not_loaded_beside_another_model(tmp_path: Path, dtype: str) -> None:
     (spec,) = checkpoints(tmp_path, 1)
-    assert ahead._may_load(spec)
-    assert not ahead._may_load(ModelSpec("causal", spec.name, None, {"device": "cpu", "dtype": dtype}))
-    assert not ahead._may_load(ModelSpec("command", "cat"))
+    assert room.may_be_beside(spec)
+    assert not room.may_be_beside(ModelSpec("causal", spec.name, None, {"device": "cpu", "dtype": dtype}))
+    assert not room.may_be_beside(ModelSpec("command", "cat"))
 
 
 def test_a_hub_that_is_away_is_left_for_loading_to_tell() -> None:

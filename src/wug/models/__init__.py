@@ -1,6 +1,7 @@
 """Backends, a module or a package each, and what other packages need of what they share."""
 
-from wug.models._hardware import free_threads, pick_device, ran_out
+from wug.models._beside import beside
+from wug.models._hardware import cores, free_threads, pick_device, ran_out, threads
 from wug.models._hub import hub_is_away
 from wug.models._in_memory import Watched, adopt
 from wug.models._spec import Identity, ModelSpec, parse
@@ -11,12 +12,15 @@ __all__ = [
     "ModelSpec",
     "Watched",
     "adopt",
+    "beside",
+    "cores",
     "free_threads",
     "hub_is_away",
     "parse",
     "pick_device",
     "ran_out",
     "read_words",
+    "threads",
     "words_of",
     "write_words",
 ]

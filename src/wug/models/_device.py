@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from wug.models._shape import Known
+from wug.stages import stage
+
 TOLERANCE = {"float64": 0.005, "float32": 0.005, "float16": 0.1, "bfloat16": 0.5}
 """Nats that the device may differ from the CPU in float32: at any place of a probe, the mean over some tokens."""
 TF32_TOLERANCE = 0.05
@@ -18,27 +21,37 @@ measured by the CPU in its own precision: a copy would take two or three times i
 LONG = 128
 """Tokens of the longest probe; half-size models and smaller alone, since a CPU takes long for others."""
 
+AGAIN = 2
+"""Probes, the shortest ones, for a model of a shape with which the device was right already."""
+RIGHT: Known[bool] = Known()
+"""The shapes with which a device was seen to compute what the CPU does."""
+
 log = logging.getLogger("wug")
 
 
-def settle(model: Any, device: str, *, demanded: bool) -> Any:
+def settle(model: Any, device: str, *, demanded: bool, shape: str | None = None) -> Any:
     """The model, which is on the CPU, moved to `device`; back on the CPU if the device computes something else.
 
-    A user who `demanded` the device keeps it, with the notice.
+    A user who `demanded` the device keeps it, with the notice. Of several models of one `shape` the first is compared
+    in full, the others by the shorter probes.
     """
     import torch
 
     if torch.device(device).type == "cpu":
         return model.to(device)
-    probes = _probes(model)
+    probes = _probes(model)[: AGAIN if RIGHT.get(shape) else None]
     try:
-        expected = _measure(_reference(model), probes)
+        with stage("reference"):
+            expected = _measure(_reference(model), probes)
     except (RuntimeError, TypeError, ValueError) as error:
         log.warning("%s could not be compared with the CPU: %s", device, _first_line(error))
         return model.to(device)
-    model = model.to(device)
-    fault = _fault(model, probes, expected)
+    with stage("copy"):
+        model = model.to(device)
+    with stage("compare"):
+        fault = _fault(model, probes, expected)
     if not fault:
+        RIGHT.keep(shape, True)
         return model
     if demanded:
         log.warning("%s: %s. It is used since it was asked for; --device cpu is safe", device, fault)

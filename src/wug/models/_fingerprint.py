@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from wug.errors import ModelError
 from wug.files import user_path
 from wug.models._spec import ModelSpec
+from wug.stages import stage
 
 IGNORED = ("README", "LICENSE", "optimizer", "scheduler", "training_args", "rng_state", "trainer_state", ".")
 """Files of a model folder whose content changes no answer begin like this."""
@@ -81,7 +82,7 @@ def fingerprint(folder: Path) -> str:
     return _digested(folder, seen) if settled else _digested.__wrapped__(folder, seen)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _digested(folder: Path, seen: Seen) -> str:
     """The fingerprint of a folder with these files: one that did not change is read once, however large it is."""
     digest = hashlib.sha256()
@@ -94,7 +95,7 @@ def _digested(folder: Path, seen: Seen) -> str:
 def content(path: Path) -> str:
     """The SHA-256 of a file."""
     try:
-        with path.open("rb") as file:
+        with stage("hash"), path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -43,7 +43,7 @@ def device_of(model: Any) -> Any:
 
 def threads() -> int:
     """Threads to compute with: those that the user set, or one for each core that the process may use."""
-    return _wanted() or _cores()
+    return _wanted() or cores()
 
 
 def free_threads() -> int:
@@ -54,7 +54,7 @@ def free_threads() -> int:
         busy = os.getloadavg()[0]
     except (AttributeError, OSError):  # Windows has no such number
         busy = 0.0
-    return _wanted() or max(1, round(_cores() - busy))
+    return _wanted() or max(1, round(cores() - busy))
 
 
 def _wanted() -> int | None:
@@ -62,7 +62,8 @@ def _wanted() -> int | None:
     return int(given) if given.isascii() and given.isdigit() and int(given) > 0 else None
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Cores that the process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

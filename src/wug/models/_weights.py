@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
+import threading
 import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr
@@ -21,9 +22,14 @@ from wug.models._hardware import pick_device
 from wug.models._hub import only_here
 from wug.models._loading import Loading
 from wug.models._quantized import hush, prepare, require_right, settings
+from wug.models._shape import shape_of
 from wug.models._spec import ModelSpec
+from wug.stages import stage
 
 __all__ = ["Loaded", "load"]
+
+_LOADING = threading.RLock()
+"""Neither the first import of transformers nor its loading bears two at a time. What follows does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,8 @@ class Loaded:
     tokenizer: Any
     name: str
     fingerprint: str
+    shape: str | None = None
+    """What other checkpoints of its training share with it; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +64,31 @@ class Origin:
 
 
 def load(spec: ModelSpec, auto: str, how: Loading) -> Loaded:
-    """The model that `spec` names, by the transformers class `auto`, ready to answer on the device asked for."""
+    """The model that `spec` names, by the transformers class `auto`, ready to answer on the device asked for.
+
+    Several threads may load: they take turns only while transformers is at work.
+    """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     origin = _origin(spec, how)
-    local = bool(origin.files)
-    cached = not local and only_here(spec)  # before what takes seconds to import
+    cached = not origin.files and only_here(spec)  # before what takes seconds to import
+    identity = origin.fingerprint
+    adapter = () if how.adapter is None else (how.adapter,)
+    identities = [adapter_fingerprint(folder) for folder in adapter]
+    with _LOADING, stage("build"):
+        model, tokenizer = _read(spec, auto, how, origin, cached=cached)
+        device = pick_device(how.device)
+    shape = shape_of(model, how, device)
+    if how.quantize == "no" and how.device_map == "no":
+        try:
+            model = settle(model, device, demanded=spec.options.get("device", "auto") != "auto", shape=shape)
+        except (RuntimeError, AssertionError) as error:
+            raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
+    identity = identity or (commit_of(spec) or "unknown")[:12]
+    return Loaded(model, tokenizer, origin.name, "+".join([identity, *identities]), shape)
+
+
+def _read(spec: ModelSpec, auto: str, how: Loading, origin: Origin, *, cached: bool) -> tuple[Any, Any]:
+    """The model, on the CPU unless it is placed otherwise, and its tokenizer."""
     hush()
     try:
         with warnings.catch_warnings():
@@ -72,16 +100,14 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> Loaded:
         raise MissingExtra(f"a {spec.kind} model", "hf") from None
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+    local = bool(origin.files)
     common: dict[str, Any] = {"trust_remote_code": how.trust_remote_code, "local_files_only": local or cached}
     if spec.revision is not None:
         common["revision"] = spec.revision
     if origin.gguf:
         common["gguf_file"] = origin.gguf
-    device = pick_device(how.device)
-    placed = _placement(how, device, gguf=origin.gguf is not None)
-    identity = origin.fingerprint
+    placed = _placement(how, pick_device(how.device), gguf=origin.gguf is not None)
     adapter = () if how.adapter is None else (how.adapter,)
-    identities = [adapter_fingerprint(folder) for folder in adapter]
     try:
         with unchanged(*origin.files, *adapter), warnings.catch_warnings(), _without_bars(origin.gguf):
             if placed:
@@ -106,14 +132,7 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> Loaded:
         raise
     except Exception as error:  # damaged weights and tokenizers raise whatever their readers do
         raise ModelError(_explain(spec, error, local)) from error
-    model = model.eval()
-    if how.quantize == "no" and how.device_map == "no":
-        try:
-            model = settle(model, device, demanded=spec.options.get("device", "auto") != "auto")
-        except (RuntimeError, AssertionError) as error:
-            raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
-    identity = identity or (commit_of(spec) or "unknown")[:12]
-    return Loaded(model, tokenizer, origin.name, "+".join([identity, *identities]))
+    return model.eval(), tokenizer
 
 
 def _origin(spec: ModelSpec, how: Loading) -> Origin:

@@ -1,34 +1,30 @@
-"""The next model of a sweep, fetched and loaded by a thread while the present one is asked."""
+"""The next models of a sweep, fetched and loaded by threads while the present one is asked."""
 
 from __future__ import annotations
 
 import logging
-import os
-import threading
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any, Protocol
 
 from wug.files import existing
-from wug.models import ModelSpec, hub_is_away, pick_device
+from wug.models import ModelSpec, hub_is_away
+from wug.runs import room
 from wug.runs.cache import Cache
 from wug.runs.deferred import Deferred
 from wug.runs.evaluate import ask_through
 from wug.runs.opening import Opened, open_model, open_unloaded
+from wug.runs.turns import Turns
+from wug.stages import stage
 from wug.types import Suite
 
-AHEAD = ("causal", "masked", "lstm", "ngram", "replay")
-"""Kinds that may be loaded while another model is asked: they neither record GPU steps nor start programs."""
-HUB = ("causal", "masked", "seq2seq", "prompt")
-"""Kinds whose models may come from the hub."""
-WEIGHTS = (".safetensors", ".bin", ".pt", ".arpa", ".gz", ".jsonl", ".tsv")
-ROOM = 4
-"""Times the size of its files that must be free for a model to be loaded beside another: float32 made of 16 bits is
-twice as large, and the other needs room to work."""
+SWITCH = 0.0005
+"""Seconds after which a thread hands on Python's lock that another waits for. Each step of asking a GPU waits for it
+while models are loaded: ten times as long as a step takes, by Python's own setting."""
 
 log = logging.getLogger("wug")
 
@@ -52,119 +48,103 @@ class Known(Protocol):
         """The same of a model of the hub, before it is opened."""
 
 
-def one_ahead(
+def made_ahead(
     models: Sequence[ModelSpec], suites: Sequence[Suite], cache: Cache | None, known: Known
 ) -> Iterator[tuple[ModelSpec, Callable[[], Ready]]]:
-    """Each model with a function that gives it, ready; while it is used, a thread works on the next one."""
-    waiting: Future[Ready | None] | None = None
-    for place, spec in enumerate(models):
-        now, waiting = waiting, None
-        if now is not None:
-            now.exception()  # waits: two loads at a time would only be in each other's way
-        following = models[place + 1] if place + 1 < len(models) else None
-
-        def ready(spec: ModelSpec = spec, now: Future[Ready | None] | None = now, following: Any = following) -> Ready:
-            nonlocal waiting
-            try:
-                made = None if now is None else now.result()
-                return made or _made_ready(spec, suites, cache, known)
-            finally:
-                if following is not None:
-                    waiting = _started(following, suites, cache, known)
-
-        yield spec, ready
-        del ready, now
+    """Each model with a function that gives it, ready; while it is used, threads work on those that follow."""
+    line = _Line(models, suites, cache, known)
+    with line.turns, _switching():
+        for place, spec in enumerate(models):
+            yield spec, partial(line.ready, place)
 
 
-def _started(spec: ModelSpec, suites: Sequence[Suite], cache: Cache | None, known: Known) -> Future[Ready | None]:
-    """What a thread makes of the next model: None where it has to wait for the present one to go."""
-    future: Future[Ready | None] = Future()
+class _Line:
+    """The models of a sweep, as they are made ready: the first where it is asked, the others ahead where they may."""
 
-    def work() -> None:
+    def __init__(self, models: Sequence[ModelSpec], suites: Sequence[Suite], cache: Cache | None, known: Known) -> None:
+        self._models, self._suites, self._cache, self._known = models, suites, cache, known
+        self._threads: int | None = None
+        self.turns: Turns[Ready] = Turns(len(models), room.threads_ahead(), self._ahead)
+
+    def ready(self, place: int) -> Ready:
+        """The model of a place, whose turn it is."""
         try:
-            future.set_result(_ahead(spec, suites, cache, known))
-        except BaseException as error:  # whatever it is, it is told where the model would have been asked
-            future.set_exception(error)
+            with stage("wait"):
+                return self.turns.wait(place) or self._made(place)
+        finally:
+            if place == 0:
+                self._threads = _threads_here()
+                self.turns.open()
 
-    threading.Thread(target=work, name="wug-ahead", daemon=True).start()
-    return future
-
-
-def _ahead(spec: ModelSpec, suites: Sequence[Suite], cache: Cache | None, known: Known) -> Ready | None:
-    if (run := known.at_commit(spec)) is not None:
-        return Ready(None, run)
-    fetch(spec)
-    opened = open_unloaded(spec)
-    if opened is None:
-        return _made_ready(spec, suites, cache, known) if _may_load(spec) else None
-    ready = Ready(opened, known.finished(opened))
-    if ready.run is None and _has_to_answer(opened, suites, cache) and _may_load(spec):
-        _load(opened)
-    return ready
-
-
-def _made_ready(spec: ModelSpec, suites: Sequence[Suite], cache: Cache | None, known: Known) -> Ready:
-    """A model that is loaded if it has anything to answer."""
-    if (run := known.at_commit(spec)) is not None:
-        return Ready(None, run)
-    opened = open_model(spec)
-    ready = Ready(opened, known.finished(opened))
-    if ready.run is None and isinstance(opened.model, Deferred) and _has_to_answer(opened, suites, cache):
-        _load(opened)
-    return ready
-
-
-def _load(opened: Opened) -> None:
-    if isinstance(opened.model, Deferred):
-        opened.model.loaded()
-
-
-def _has_to_answer(opened: Opened, suites: Sequence[Suite], cache: Cache | None) -> bool:
-    """Whether the cache lacks an answer."""
-    if cache is None or cache.path is None:
-        return True
-    if any(suite.needs != opened.can for suite in suites):
-        return False  # it will be refused
-    with closing(Cache(cache.path)) as own:  # the other connection is in use
-        questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in suites))
-        return ask_through(opened, own).model.missing(questions) > 0
-
-
-def _may_load(spec: ModelSpec) -> bool:
-    """Whether the model may be loaded beside another, by its kind, its number format and the room there is.
-
-    transformers sets the number format of all threads while it loads: one that is not the usual would get into the
-    other model's work.
-    """
-    if spec.kind not in AHEAD or spec.options.get("dtype", "float32") != "float32":
-        return False
-    size = _size(spec)
-    free = _free(spec)
-    return size is not None and free is not None and ROOM * size < free
-
-
-def _size(spec: ModelSpec) -> int | None:
-    """Bytes of the model's files; None where they are not here."""
-    path = existing(spec.name) or _snapshot(spec)
-    if path is None:
-        return None
-    files = [path] if path.is_file() else [file for file in path.iterdir() if file.suffix in WEIGHTS]
-    return sum(file.stat().st_size for file in files)
-
-
-def _free(spec: ModelSpec) -> int | None:
-    """Bytes that are free where the model will be; None where that is not known."""
-    if spec.kind in ("causal", "masked", "lstm") and pick_device(spec.options.get("device", "auto")) != "cpu":
-        import torch
-
-        if not torch.cuda.is_available():
+    def _ahead(self, place: int) -> Ready | None:
+        """What a thread makes of a model: None where it has to be made in its turn."""
+        spec = self._models[place]
+        if (run := self._known.at_commit(spec)) is not None:
+            return Ready(None, run)
+        if existing(spec.name) is None:
+            self.turns.opened()  # the hub's programs are not to be imported by two threads at a time
+            fetch(spec)
+        opened = open_unloaded(spec)
+        if opened is not None:
+            ready = Ready(opened, self._known.finished(opened))
+            if ready.run is not None or not self._has_to_answer(opened):
+                return ready
+        if not self._may_load(place):
             return None
-        free, _ = torch.cuda.mem_get_info()
-        return int(free + torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
+        with room.loading(spec, self._threads):
+            return self._made(place) if opened is None else _loaded(ready)
+
+    def _may_load(self, place: int) -> bool:
+        """Whether a model may be loaded while others are asked: waits until there is room, or until its turn."""
+        spec = self._models[place]
+        if not room.may_be_beside(spec) or (size := room.size_of(spec)) is None:
+            return False
+        return self.turns.may_take(place, size, partial(room.allows, spec, size))
+
+    def _made(self, place: int) -> Ready:
+        """A model that is loaded if it has anything to answer."""
+        spec = self._models[place]
+        if (run := self._known.at_commit(spec)) is not None:
+            return Ready(None, run)
+        opened = open_model(spec)
+        ready = Ready(opened, self._known.finished(opened))
+        waits = ready.run is None and isinstance(opened.model, Deferred)
+        return _loaded(ready) if waits and self._has_to_answer(opened) else ready
+
+    def _has_to_answer(self, opened: Opened) -> bool:
+        """Whether the cache lacks an answer."""
+        if self._cache is None or self._cache.path is None:
+            return True
+        if any(suite.needs != opened.can for suite in self._suites):
+            return False  # it will be refused
+        with closing(Cache(self._cache.path)) as own:  # the other connection is in use
+            questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in self._suites))
+            return ask_through(opened, own).model.missing(questions) > 0
+
+
+def _loaded(ready: Ready) -> Ready:
+    """The same, its model loaded."""
+    if ready.opened is not None and isinstance(ready.opened.model, Deferred):
+        with stage("load"):
+            ready.opened.model.loaded()
+    return ready
+
+
+def _threads_here() -> int | None:
+    """Threads that torch computes with where this is called; None where nobody needed it yet."""
+    torch = sys.modules.get("torch")
+    return None if torch is None else int(torch.get_num_threads())
+
+
+@contextmanager
+def _switching() -> Iterator[None]:
+    """A context in which threads take turns more often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, SWITCH))
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):  # not on every system
-        return None
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def fetch(spec: ModelSpec) -> None:
@@ -172,7 +152,7 @@ def fetch(spec: ModelSpec) -> None:
 
     A fault is left for loading to tell.
     """
-    if spec.kind not in HUB or existing(spec.name) or spec.name.startswith((".", "/", "~")) or hub_is_away():
+    if spec.kind not in room.HUB or existing(spec.name) or spec.name.startswith((".", "/", "~")) or hub_is_away():
         return
     try:
         import huggingface_hub
@@ -189,15 +169,3 @@ def needed(files: Sequence[str]) -> list[str]:
     safe = any(name.endswith(".safetensors") for name in own)
     endings = (".json", ".txt", ".model", ".safetensors" if safe else ".bin")
     return [name for name in own if name.endswith(endings) and not name.startswith(("optimizer", "training_args"))]
-
-
-def _snapshot(spec: ModelSpec) -> Path | None:
-    """The folder in which the hub's programs keep the model."""
-    if spec.kind not in HUB:
-        return None
-    try:
-        from huggingface_hub import try_to_load_from_cache
-    except ImportError:
-        return None
-    config = try_to_load_from_cache(spec.name, "config.json", revision=spec.revision)
-    return Path(config).parent if isinstance(config, str) else None

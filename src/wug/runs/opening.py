@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.util import find_spec
@@ -263,8 +264,8 @@ _LOADING = threading.RLock()
 
 
 def _load(backend: Any, spec: ModelSpec) -> Any:
-    """The model, loaded: one at a time, since neither the first import of transformers nor its loading bears two."""
-    with _LOADING:
+    """The model, loaded: one at a time, unless its backend says that it bears several."""
+    with nullcontext() if vars(backend).get("LOADS_BESIDE") else _LOADING:
         return backend.load(spec)
 
 

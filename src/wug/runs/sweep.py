@@ -1,6 +1,6 @@
 """Many models asked the same suites: what fails is told at the end, what is done is not done again.
 
-The next model is made ready by a thread while the present one is asked (`ahead.py`). With `--engine ray` the models of
+The next models are made ready by threads while the present one is asked (`ahead.py`). With `--engine ray` the models of
 a sweep are shared out over a cluster instead (`ray.py`); what is kept is the same.
 """
 
@@ -16,12 +16,13 @@ from wug import stats
 from wug.errors import StoreError, WugError
 from wug.files import checksum
 from wug.models import ModelSpec
-from wug.runs.ahead import Ready, one_ahead
+from wug.runs.ahead import Ready, made_ahead
 from wug.runs.cache import Cache
 from wug.runs.evaluate import Recorded, key_of, record
 from wug.runs.opening import Opened, open_unloaded
 from wug.runs.store import Store
 from wug.runs.sweeps import Planned, finished, finished_at, plan_text
+from wug.stages import stage
 from wug.types import Request, Result, Source, Suite
 
 log = logging.getLogger("wug")
@@ -177,7 +178,7 @@ def sweep(plan: Plan, *, store: Store | None = None, cache: Cache | None = None,
     say = tell or (lambda told: None)
     keeping = Keeping(plan, store)
     swept = Swept()
-    for spec, ready in one_ahead(plan.models, plan.suites, cache, keeping):
+    for spec, ready in made_ahead(plan.models, plan.suites, cache, keeping):
         name = str(planned(spec))
         say(Told(swept.done, len(plan.models), name, before=swept.before))
         with failing(name, swept):
@@ -195,16 +196,17 @@ def _ask(plan: Plan, keeping: Keeping, ready: Ready, name: str, swept: Swept, ca
         swept.found[name] = keeping.recorded(ready.run)
         return
     done = swept.done
-    swept.found[name] = record(
-        plan.suites,
-        ready.opened,
-        command=plan.command,
-        store=keeping.store,
-        cache=cache,
-        interval=plan.interval,
-        tell=lambda some, all_: say(Told(done, len(plan.models), name, (some, all_), swept.before)),
-        sweep=keeping.number,
-    )
+    with stage("ask"):
+        swept.found[name] = record(
+            plan.suites,
+            ready.opened,
+            command=plan.command,
+            store=keeping.store,
+            cache=cache,
+            interval=plan.interval,
+            tell=lambda some, all_: say(Told(done, len(plan.models), name, (some, all_), swept.before)),
+            sweep=keeping.number,
+        )
 
 
 class failing:  # noqa: N801 (reads as a phrase where it is used)

@@ -29,9 +29,12 @@ from wug.models.causal.tree import Batch
 from wug.models.causal.trial import choose_engine, position_limit
 from wug.options import Option
 from wug.scores import Beside, Scores
+from wug.stages import stage
 from wug.types import Reading, Request, Token
 
 ANSWERS = "scores"
+LOADS_BESIDE = True
+"""Several threads may load models: what does not bear two at a time takes turns by itself."""
 OPTIONS = (
     DTYPE,
     DEVICE,
@@ -96,12 +99,14 @@ class CausalModel:
         self._bos = _start_mark(loaded.tokenizer, options["bos"], spec)
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
-        self._engine: Engine = choose_engine(
-            loaded.model,
-            wanted=options["engine"],
-            nodes=options["nodes"],
-            word_starts=None if self._boundary == "no" else self._word_starts(self._boundary),
-        )
+        with stage("check"):
+            self._engine: Engine = choose_engine(
+                loaded.model,
+                wanted=options["engine"],
+                nodes=options["nodes"],
+                word_starts=None if self._boundary == "no" else self._word_starts(self._boundary),
+                shape=loaded.shape,
+            )
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
         self.options = _signed(options, str(loaded.model.dtype).removeprefix("torch."), marked=self._bos is not None)
         self.chunk = self._engine.chunk

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wug.errors import ModelError
 from wug.models._hardware import REMEDY, device_of, halving
 from wug.models._ragged import Ints, Ragged
+from wug.models.causal.attention import WithoutCudnn
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
 from wug.models.causal.head import Head
 from wug.models.causal.output import Group, Questions, Whole, answer
@@ -273,16 +274,11 @@ def _rows_between(places: Ints, batch: Batch, low: int, high: int) -> slice:
     return slice(*np.searchsorted(places // batch.width, [low, high]))
 
 
-def _attention(device: Any) -> AbstractContextManager[Any]:
-    """On a GPU, attention without cuDNN, which would make a plan for each shape of a batch that it has not seen."""
-    if device.type != "cuda":
-        return nullcontext()
-    from torch.nn.attention import SDPBackend, sdpa_kernel
+_WITHOUT_CUDNN = WithoutCudnn()
 
-    without: AbstractContextManager[Any] = sdpa_kernel(
-        [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-    )
-    return without
+
+def _attention(device: Any) -> AbstractContextManager[None]:
+    return _WITHOUT_CUDNN if device.type == "cuda" else nullcontext()
 
 
 def _takes(model: Any, name: str) -> bool:

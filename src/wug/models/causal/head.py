@@ -48,11 +48,14 @@ class Adjustment:
 class Head:
     """The weights of an output layer, applied in blocks."""
 
+    adjustment: Adjustment
+    """What the model does with its logits, the same for all checkpoints of a training."""
+
     def __init__(self, linear: Any, adjustment: Adjustment, *, at_once: bool | None = None) -> None:
         """`at_once` says whether the logits of all words are computed together, as is best on a GPU."""
         import torch
 
-        self._linear, self._adjustment = linear, adjustment
+        self._linear, self.adjustment = linear, adjustment
         self._size = int(linear.weight.shape[0])
         self._weight, self._bias = linear.weight.detach(), linear.bias
         self._places, self._words = BLOCK
@@ -115,7 +118,7 @@ class Head:
             torch.mm(states, weight, out=logits)
         else:
             torch.addmm(self._bias[low : low + self._words], states, weight, out=logits)
-        return self._adjustment.apply_(logits)
+        return self.adjustment.apply_(logits)
 
     def single(self, states: Any, words: Any) -> tuple[Any, Any]:
         """A product of its own for each, summed in float32 as the blocks are, and rounded as they are."""
@@ -126,8 +129,8 @@ class Head:
         if self._bias is not None:
             logits += self._bias[words].float()
         # In half precision what sums leave apart is rounded to the same number.
-        rounding = products.abs_().sum(dim=1).mul_(torch.finfo(states.dtype).eps * abs(self._adjustment.scale))
-        logits = self._adjustment.apply_(logits.to(states.dtype)).float()
+        rounding = products.abs_().sum(dim=1).mul_(torch.finfo(states.dtype).eps * abs(self.adjustment.scale))
+        logits = self.adjustment.apply_(logits.to(states.dtype)).float()
         return logits, rounding if states.dtype == torch.float32 else torch.zeros_like(rounding)
 
     def _reused(self, shape: tuple[int, int]) -> Any:
@@ -153,8 +156,17 @@ class Head:
         return [read(low) for low in lows] if self._workers is None else list(self._workers.map(apart, lows))
 
 
+_STARTING = threading.Lock()
+"""While threads are told to compute by themselves, so is every thread that torch meets for the first time."""
+
+
 def _workers(count: int) -> ThreadPoolExecutor:
     """Threads in each of which torch computes by itself."""
+    with _STARTING:
+        return _started(count)
+
+
+def _started(count: int) -> ThreadPoolExecutor:
     import torch
 
     all_here = threading.Barrier(count)
@@ -176,9 +188,7 @@ def find_head(model: Any, tokens: Sequence[int]) -> Head:
     """
     import torch
 
-    linear = model.get_output_embeddings()
-    if type(linear) is not torch.nn.Linear or "forward" in vars(linear):
-        raise ModelError("its output layer is no plain matrix")
+    linear = _output_layer(model)
     size = linear.out_features
     far, near, unit = (
         float(_adjusted(model, linear, tokens, torch.full((size,), value, dtype=torch.float64))[0])
@@ -195,6 +205,20 @@ def find_head(model: Any, tokens: Sequence[int]) -> Head:
     if not torch.allclose(_adjusted(model, linear, tokens, known), adjustment.of(known), rtol=1e-5, atol=1e-7):
         raise ModelError("it changes its logits in a way of its own")
     return Head(linear, adjustment)
+
+
+def known_head(model: Any, adjustment: Adjustment) -> Head:
+    """The output layer of a model that is known to do this with its logits; a ModelError where it is no matrix."""
+    return Head(_output_layer(model), adjustment)
+
+
+def _output_layer(model: Any) -> Any:
+    import torch
+
+    linear = model.get_output_embeddings()
+    if type(linear) is not torch.nn.Linear or "forward" in vars(linear):
+        raise ModelError("its output layer is no plain matrix")
+    return linear
 
 
 def _adjusted(model: Any, linear: Any, tokens: Sequence[int], logits: Any) -> Any:

@@ -1,22 +1,24 @@
 """The trial at load: in which ways may a causal model be asked, and is it causal at all?
 
 The measure is one text alone, without padding and with no mask of ours. Probes are asked so, then in a
-padded batch and in trees; only what gives the same numbers is used.
+padded batch and in trees; only what gives the same numbers is used. Of the checkpoints of one training the first is
+tried in full; for the others a few probes confirm what was found then.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from wug.errors import InputError, ModelError
+from wug.models._shape import Known
 from wug.models.causal.boundary import WordStarts
 from wug.models.causal.forward import WIDTH, Engine, Floats, Ways
-from wug.models.causal.head import find_head
+from wug.models.causal.head import Adjustment, find_head, known_head
 from wug.models.causal.windows import layouts, recurrent_layers, turning_points
 
 FAILURES = (
@@ -24,13 +26,37 @@ FAILURES = (
 )  # fmt: skip
 """What a model raises that cannot be asked in some way."""
 
+AGAIN = (3, 2, 6)
+"""Probes that confirm what was found with all: a deep one, one that branches off early, and a short one."""
+
 log = logging.getLogger("wug")
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the trial of a model found that is good in every way, without what is that model's own."""
+
+    ways: Ways
+    """Without the output layer."""
+    adjustment: Adjustment | None
+    """Of the output layer in blocks; None where the model computes its logits itself."""
+
+
+FOUND: Known[Found] = Known()
+
+
 def choose_engine(
-    model: Any, *, wanted: str = "auto", nodes: int | None = None, word_starts: WordStarts | None = None
+    model: Any,
+    *,
+    wanted: str = "auto",
+    nodes: int | None = None,
+    word_starts: WordStarts | None = None,
+    shape: str | None = None,
 ) -> Engine:
-    """An engine that was seen to give the numbers of one text alone; `wanted` is auto, tree or plain."""
+    """An engine that was seen to give the numbers of one text alone; `wanted` is auto, tree or plain.
+
+    A model of a `shape` that was tried before is asked as it was found then, if some of the probes confirm it.
+    """
     if wanted not in ("auto", "tree", "plain"):
         raise InputError(f"option engine={wanted!r}: write auto, tree or plain")
     require_causal_configuration(model)
@@ -39,6 +65,9 @@ def choose_engine(
     vocabulary, limit = _vocabulary(model), position_limit(model) or WIDTH * 3 // 2
     probes = _probes(vocabulary, min(WIDTH, limit))
     company = _tokens(np.random.default_rng(1928), vocabulary, min(WIDTH * 3 // 2, limit))
+    known = FOUND.get(shape) if wanted != "plain" else None
+    if known is not None and (confirmed := _confirmed(model, known, [probes[n] for n in AGAIN], word_starts)):
+        return Engine(model, confirmed, nodes=nodes, word_starts=word_starts)
     alone = Engine(model, ways, nodes=nodes, word_starts=word_starts)
     try:
         expected = [alone.logprobs([probe])[0] for probe in probes]
@@ -65,7 +94,31 @@ def choose_engine(
     ways = replace(ways, padded=not wrong)
     if wanted != "plain":
         ways = _with_trees(model, ways, tree_fault, wanted == "tree")
+    if ways.padded and ways.layout is not None:
+        FOUND.keep(shape, Found(replace(ways, head=None), None if ways.head is None else ways.head.adjustment))
     return Engine(model, ways, nodes=nodes, word_starts=word_starts)
+
+
+def _confirmed(model: Any, found: Found, probes: list[list[int]], word_starts: WordStarts | None) -> Ways | None:
+    """What was found of another model, for this one; None where it is not right for it."""
+    alone = Engine(model, Ways(together=found.ways.together), word_starts=word_starts)
+    try:
+        head = None if found.adjustment is None else known_head(model, found.adjustment)
+        expected = [alone.logprobs([probe])[0] for probe in probes]
+    except FAILURES:
+        return None  # which is told when it is tried in full
+    ways = replace(found.ways, head=head)
+
+    def ask(ways: Ways, some: list[list[int]]) -> Callable[[], list[Floats]]:
+        return lambda: Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts).logprobs(some)
+
+    own = Engine(model, replace(alone.ways, head=head), word_starts=word_starts)
+    faults = (
+        _fault(lambda: [own.logprobs([probe])[0] for probe in probes[1:]], expected[1:], tolerance(model) / 10),
+        _fault(ask(replace(ways, layout=None), probes[1:]), expected[1:], tolerance(model)),
+        _fault(ask(ways, probes), expected, tolerance(model)),
+    )
+    return None if any(faults) else ways
 
 
 def _with_head(

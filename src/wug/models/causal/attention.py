@@ -1,0 +1,34 @@
+"""Attention on a GPU without cuDNN, while any thread asks."""
+
+from __future__ import annotations
+
+import threading
+
+
+class WithoutCudnn:
+    """A context without cuDNN's attention, which would make a plan for each shape of a batch that it has not seen.
+
+    The setting is one for all threads, and several may ask or be tried at a time: it is put back by the last of them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = True
+
+    def __enter__(self) -> None:
+        from torch.backends.cuda import cudnn_sdp_enabled, enable_cudnn_sdp
+
+        with self._lock:
+            if not self._inside:
+                self._before = cudnn_sdp_enabled()
+                enable_cudnn_sdp(False)
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        from torch.backends.cuda import enable_cudnn_sdp
+
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                enable_cudnn_sdp(self._before)

@@ -1,0 +1,119 @@
+"""How many models may be loaded beside the one that is asked: by their kind, the memory and the cores that are free."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from wug.files import existing
+from wug.models import ModelSpec, beside, cores, pick_device, threads
+
+AHEAD = ("causal", "masked", "lstm", "ngram", "replay")
+"""Kinds that may be loaded while another model is asked: they neither record GPU steps nor start programs."""
+SEVERAL = ("causal", "masked")
+"""Kinds of which several may be loaded at a time: most of their loading happens outside Python's lock."""
+NEURAL = ("causal", "masked", "lstm")
+HUB = ("causal", "masked", "seq2seq", "prompt")
+"""Kinds whose models may come from the hub."""
+WEIGHTS = (".safetensors", ".bin", ".pt", ".arpa", ".gz", ".jsonl", ".tsv")
+ROOM = 4
+"""Times the size of its files that must be free for a model to be loaded beside another: float32 made of 16 bits is
+twice as large, and the other needs room to work."""
+TAKEN = 2
+"""Times the size of its files that a model which is being loaded takes, or will."""
+MOST = 8
+"""Models beside the one that is asked: each has its thread, and all share Python's lock."""
+AVAILABLE = re.compile(r"^MemAvailable: *(\d+) kB$", re.MULTILINE)
+
+
+def threads_ahead() -> int:
+    """Threads that make models ready: half of the cores that wug may use, so that asking has the other half."""
+    return max(1, min(MOST, cores() // 2))
+
+
+def allows(spec: ModelSpec, size: int, waiting: int, loading: int) -> bool:
+    """Whether a model whose files have `size` bytes may be loaded now.
+
+    Beside the model that is asked, `waiting` others were or are loaded; the files of those under way have `loading`
+    bytes. On a CPU one may be: asking needs the cores, and loading several would only take them away.
+    """
+    most = threads_ahead() if spec.kind in SEVERAL and device_of(spec) != "cpu" else 1
+    wanted = ROOM * size + TAKEN * loading
+    return waiting < most and all(free is not None and wanted < free for free in _free(spec))
+
+
+def loading(spec: ModelSpec, asking: int | None) -> AbstractContextManager[None]:
+    """A context in which a thread loads a model while another asks one, which computes with `asking` threads.
+
+    On a CPU a load computes with as many, since the last digits may hang on it.
+    """
+    if spec.kind not in NEURAL:
+        return nullcontext()
+    device = device_of(spec)
+    return beside(device, asking if device == "cpu" else max(1, threads() // threads_ahead()))
+
+
+def may_be_beside(spec: ModelSpec) -> bool:
+    """Whether a model may be loaded beside another, by its kind and its number format.
+
+    transformers sets the number format of all threads while it loads: one that is not the usual would get into the
+    other model's work.
+    """
+    return spec.kind in AHEAD and spec.options.get("dtype", "float32") == "float32"
+
+
+def size_of(spec: ModelSpec) -> int | None:
+    """Bytes of the model's files; None where they are not here."""
+    path = existing(spec.name) or _snapshot(spec)
+    if path is None:
+        return None
+    files = [path] if path.is_file() else [file for file in path.iterdir() if file.suffix in WEIGHTS]
+    return sum(file.stat().st_size for file in files)
+
+
+def _free(spec: ModelSpec) -> tuple[int | None, ...]:
+    """Bytes that are free wherever the model will be, memory first; None where that is not known."""
+    return (free_memory(),) if device_of(spec) == "cpu" else (free_memory(), _free_on_gpu())
+
+
+def device_of(spec: ModelSpec) -> str:
+    """Where a model will compute."""
+    return pick_device(spec.options.get("device", "auto")) if spec.kind in NEURAL else "cpu"
+
+
+def free_memory() -> int | None:
+    """Bytes of memory that a program may still take; None where the system does not tell."""
+    if sys.platform == "linux":
+        # Pages that hold files count as taken elsewhere, though they are given away for the asking: after some
+        # checkpoints were read they are most of the memory.
+        found = AVAILABLE.search(Path("/proc/meminfo").read_text(encoding="ascii", errors="replace"))
+        if found:
+            return int(found[1]) * 1024
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):  # not on every system
+        return None
+
+
+def _free_on_gpu() -> int | None:
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    free, _ = torch.cuda.mem_get_info()
+    return int(free + torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
+
+
+def _snapshot(spec: ModelSpec) -> Path | None:
+    """The folder in which the hub's programs keep the model."""
+    if spec.kind not in HUB:
+        return None
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return None
+    config = try_to_load_from_cache(spec.name, "config.json", revision=spec.revision)
+    return Path(config).parent if isinstance(config, str) else None
