@@ -7,6 +7,11 @@ wug is run from the tree that this file is in. Besides torch and transformers it
 says are missing; without a network, bring them along: `pip install --target packages click …`, then
 `PYTHONPATH=packages python benchmarks/sweep_gpu.py`.
 
+Of the sweep it is also told how long the asking side waited for models, as a share of the time from the first question
+to the last, and what each stage of a model took; stages of several models overlap. `load` is the whole of a load after
+its files were hashed, in it `build` (tokenizer and weights, by transformers), `reference` (probes on the CPU), `copy`
+to the GPU, `compare` (the probes there) and `check` (trees beside single texts).
+
 The GPU's utilisation is asked for every 50 ms, by NVML (pynvml) or else by nvidia-smi. It counts as idle for what is
 left to 100 %, from the first sample in which it works to the last one. Each checkpoint of 160M takes 0.65 GB of
 `--folder`. Of the shell loop, which takes as long for one model as for the next, only `--loop` models are asked.
@@ -18,6 +23,7 @@ import argparse
 import importlib
 import importlib.util
 import json
+import logging
 import os
 import random
 import shutil
@@ -26,8 +32,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +43,8 @@ EVERY = 0.05
 """Seconds between two samples."""
 NEEDED = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "click", "filelock", "jinja2", "platformdirs")
 """What `wug run` imports for a causal model where it prints no table; modules are called as their packages."""
+INSIDE = "--inside"
+"""Before a file and a command of wug: run it in this process, and write into the file what its stages took."""
 SMALL = {"models": 3, "sentences": 200, "layers": 2, "width": 64, "words": 0, "loop": 2}
 
 
@@ -66,7 +75,7 @@ def main() -> None:
         names = sorted((folder / "run").iterdir(), key=lambda path: int(path.name.rpartition("-")[2]))
         told(what="checkpoints made", models=len(names), seconds=round(time.monotonic() - began, 1))
         alone(names[0], suite, given.device)
-        report("one sweep", given.device, [f"{folder}/run/*"], suite, len(names))
+        report("one sweep", given.device, [f"{folder}/run/*"], suite, len(names), folder / "stages.json")
         report("a shell loop", given.device, [str(name) for name in names[: given.loop]], suite, given.loop)
     finally:
         if given.folder is None:
@@ -108,14 +117,18 @@ def alone(model: Path, suite: str, device: str) -> None:
     told(what="one model", questions=len(requests), **{name: round(value, 2) for name, value in seconds.items()})
 
 
-def report(title: str, device: str, models: Sequence[str], suite: str, count: int) -> None:
-    """Run commands one after the other, and print how long that took and how idle the GPU was."""
+def report(title: str, device: str, models: Sequence[str], suite: str, count: int, stages: Path | None = None) -> None:
+    """Run commands one after the other, and print how long that took and how idle the GPU was.
+
+    With a file for `stages`, also what those of a sweep took.
+    """
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
     began = time.monotonic()
     with watching() as samples:
         for model in models:
-            command = [sys.executable, "-m", "wug", "-q", "run", suite, "--model", f"causal:{model}"]
+            program = ["-m", "wug"] if stages is None else [__file__, INSIDE, str(stages)]
+            command = [sys.executable, *program, "-q", "run", suite, "--model", f"causal:{model}"]
             command += ["--device", device, "--no-cache", "--no-save", "--format", "csv"]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     spent = time.monotonic() - began
@@ -129,6 +142,72 @@ def report(title: str, device: str, models: Sequence[str], suite: str, count: in
         samples_at_0="not known here" if at_nought is None else f"{100 * at_nought:.1f} %",
         samples=len(samples),
     )
+    if stages is not None:
+        told(what="its stages", **json.loads(stages.read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stage of some work: its name, and when it began and ended, in seconds."""
+
+    name: str
+    began: float
+    ended: float
+
+
+class Stages(logging.Handler):
+    """The stages that wug logs."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.spans: list[Span] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a stage, which ends as it is logged."""
+        if isinstance(record.args, tuple):
+            name, seconds = record.args
+            self.spans.append(Span(str(name), record.created - float(str(seconds)), record.created))
+
+
+def inside(file: Path, command: Sequence[str]) -> None:
+    """Run a command of wug, and write what its stages took."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from wug.cli.main import main as wug
+
+    stages, log = Stages(), logging.getLogger("wug.stages")
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    log.addHandler(stages)
+    sys.argv = ["wug", *command]
+    try:
+        wug()
+    finally:
+        file.write_text(json.dumps(summary(stages.spans)), encoding="utf-8")
+
+
+def summary(spans: Sequence[Span]) -> Mapping[str, Any]:
+    """How long the asking side waited, and what each stage took: for each model that was asked, and at most."""
+    waited, whole = waiting(spans)
+    models = sum(span.name == "ask" for span in spans) or 1
+    found: dict[str, Any] = {
+        "from_first_to_last": round(whole, 2),
+        "waited": round(waited, 2),
+        "waited_share": f"{100 * waited / whole:.1f} %" if whole else "not known here",
+    }
+    for name in dict.fromkeys(span.name for span in spans):
+        took = [span.ended - span.began for span in spans if span.name == name]
+        found[name] = {"a_model": round(sum(took) / models, 3), "longest": round(max(took), 3)}
+    return found
+
+
+def waiting(spans: Sequence[Span]) -> tuple[float, float]:
+    """Seconds that the asking side waited for models between the first question and the last, and all of these."""
+    asked = [span for span in spans if span.name == "ask"]
+    if not asked:
+        return 0.0, 0.0
+    first, last = min(span.began for span in asked), max(span.ended for span in asked)
+    within = (min(span.ended, last) - max(span.began, first) for span in spans if span.name == "wait")
+    return sum(max(0.0, seconds) for seconds in within), last - first
 
 
 def told(**facts: Any) -> None:
@@ -261,4 +340,7 @@ def make_pairs(path: Path, pairs: int) -> Path:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == [INSIDE]:
+        inside(Path(sys.argv[2]), sys.argv[3:])
+    else:
+        main()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
+import sys
 import time
 from pathlib import Path
 from types import ModuleType
@@ -11,16 +13,18 @@ from types import ModuleType
 import pytest
 
 from patience import PATIENCE
+from wug.stages import stage
 
 FILE = Path(__file__).resolve().parents[1] / "benchmarks" / "sweep_gpu.py"
 
 
 @pytest.fixture
-def benchmark() -> ModuleType:
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     spec = importlib.util.spec_from_file_location("sweep_gpu", FILE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "sweep_gpu", module)  # dataclasses look there
     spec.loader.exec_module(module)
     return module
 
@@ -31,6 +35,39 @@ def test_shares_are_of_the_time_between_the_first_work_and_the_last(benchmark: M
     assert benchmark.share_at_nought(samples) == 0.25
     assert benchmark.idle_share([0, 0]) is None
     assert benchmark.share_at_nought([]) is None
+
+
+def test_waiting_counts_between_the_first_question_and_the_last(benchmark: ModuleType) -> None:
+    spans = [
+        benchmark.Span("wait", 0.0, 10.0),  # for the first model, before any question
+        benchmark.Span("ask", 10.0, 14.0),
+        benchmark.Span("load", 3.0, 15.0),
+        benchmark.Span("wait", 14.0, 15.0),
+        benchmark.Span("ask", 15.0, 20.0),
+        benchmark.Span("wait", 20.0, 21.0),  # for a model that failed
+    ]
+    assert benchmark.waiting(spans) == (1.0, 10.0)
+    found = benchmark.summary(spans)
+    assert found["waited_share"] == "10.0 %"
+    assert found["ask"] == {"a_model": 4.5, "longest": 5.0}
+    assert benchmark.waiting(spans[:1]) == (0.0, 0.0)
+
+
+def test_stages_are_read_from_the_log(benchmark: ModuleType) -> None:
+    stages, log = benchmark.Stages(), logging.getLogger("wug.stages")
+    log.addHandler(stages)
+    before = log.level
+    try:
+        with stage("unheard"):
+            pass
+        log.setLevel(logging.DEBUG)
+        with stage("hash"):
+            pass
+    finally:
+        log.setLevel(before)
+        log.removeHandler(stages)
+    assert [span.name for span in stages.spans] == ["hash"]
+    assert stages.spans[0].began <= stages.spans[0].ended
 
 
 def test_samples_come_from_nvidia_smi_where_nvml_is_not_there(

@@ -74,7 +74,7 @@ def test_entropies_and_ranks_are_those_of_the_plain_distribution(name: str, logi
     model = tiny_architectures.model(tiny_architectures.configuration(name, **settings.get(name, {})))
     found = choose_engine(model)
     assert found.ways.head is not None
-    filled_up = head.Head(model.get_output_embeddings(), found.ways.head._adjustment, at_once=True)
+    filled_up = head.Head(model.get_output_embeddings(), found.ways.head.adjustment, at_once=True)
     heads = {"in blocks": found.ways.head, "at once": filled_up, "of the model": None}
     ways = replace(found.ways, head=heads[logits])
     texts = tiny_architectures.texts(LENGTHS, seed=23)

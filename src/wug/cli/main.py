@@ -8,6 +8,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import NoReturn
 
@@ -18,6 +19,9 @@ from wug.cli import _manner as manner
 from wug.cli import _printing as printing
 from wug.errors import WugError, suggestion
 from wug.files import shortened
+
+AHEAD = "wug-ahead"
+"""Threads that load models ahead are called so (`runs/turns.py`)."""
 
 
 class Named(click.Group):
@@ -135,4 +139,9 @@ def _explain(error: OSError) -> str:
 def _end(message: str, code: int) -> NoReturn:
     with contextlib.suppress(OSError):  # nobody listens
         printing.tell(message)
+    if any(thread.name == AHEAD for thread in threading.enumerate()):
+        # It would be ended amid torch's work, which torch answers by aborting the process.
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(code)
     sys.exit(code)

@@ -9,6 +9,9 @@ from typing import Generic, TypeVar
 
 Made = TypeVar("Made")
 
+NAME = "wug-ahead"
+"""What the threads are called: an interrupted command does not wait for them."""
+
 
 class Stopped(Exception):
     """Nobody waits any more for what is being made."""
@@ -37,7 +40,7 @@ class Turns(Generic[Made]):
     def __enter__(self) -> None:
         """Start the threads."""
         for _ in range(min(self._ahead, self._count - 1)):
-            threading.Thread(target=self._work, name="wug-ahead", daemon=True).start()
+            threading.Thread(target=self._work, name=NAME, daemon=True).start()
 
     def open(self) -> None:
         """Let room be taken from now on: the first is made."""
