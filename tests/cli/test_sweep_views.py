@@ -100,3 +100,35 @@ def test_names_without_steps_give_a_matrix(tmp_path: Path) -> None:
     assert wug("run", "words.jsonl", "--model", "ngram:plain/*", "--sweep", "plain").code == 0
     assert wug("show", "sweep:plain").out.splitlines()[1].split() == ["ngram:plain/a.arpa", "25.0", "%"]
     refused(wug("compare", "--curve", "sweep:plain"), "so there is no curve to draw")
+
+
+def lines() -> list[str]:
+    return [line.split()[0] for line in wug("list", "runs").out.splitlines()]
+
+
+def test_a_sweep_is_removed_as_one_thing_and_brought_back() -> None:
+    said = wug("runs", "rm", "sweep:fast")
+    assert "removed sweep:fast (6 runs). wug runs undo brings them back" in said.err
+    assert lines() == ["run", "sweep:slow"]
+    refused(wug("show", "sweep:fast"), "unknown sweep 'fast'")
+    assert "are back" in wug("runs", "undo").err
+    assert lines() == ["run", "sweep:slow", "sweep:fast"]
+    wug("runs", "rm", "sweep:fast", "sweep:slow")
+    assert "sweep:fast (6 runs) are back" in wug("runs", "undo", "sweep:fast").err
+    assert lines() == ["run", "sweep:fast"]
+
+
+def test_a_sweep_that_was_removed_is_asked_anew_by_the_same_command_and_gone_after_a_purge() -> None:
+    wug("runs", "rm", "sweep:slow")
+    command = ("run", "words.jsonl", "--model", "ngram:slow/*.arpa", "--sweep", "slow")
+    assert "3 of 3 models done ·" in wug(*command).err  # none of them before
+    assert lines() == ["run", "sweep:slow", "sweep:fast"]
+    wug("runs", "rm", "sweep:slow")
+    assert "6 removed runs deleted for good" in wug("runs", "purge").err
+    assert lines() == ["run", "sweep:fast"]
+
+
+def test_a_sweep_that_there_is_not_is_not_removed() -> None:
+    refused(wug("runs", "rm", "sweep:fas"), "Did you mean 'fast'?")
+    refused(wug("runs", "undo", "sweep:fast"), "no run of a sweep 'fast' was removed")
+    assert lines() == ["run", "sweep:slow", "sweep:fast"]

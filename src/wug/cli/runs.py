@@ -30,9 +30,11 @@ def command() -> None:
     wug runs rename 7 "GPT-2, first try"
     wug runs note last "with the corrected suite"
     wug runs rm 3 4
+    wug runs rm sweep:NAME
     wug runs undo
 
-    RUN is a number, a name, the beginning of a name that no other run has, or last.
+    RUN is a number, a name, the beginning of a name that no other run has, or last. To rm and undo, sweep:NAME
+    stands for all runs of a sweep.
     """
 
 
@@ -92,7 +94,7 @@ def rm(runs: tuple[str, ...], force: bool, db: Path | None) -> None:
     with _store(db) as store:
         found = _found(store, runs)
         tidying.remove(store, found, force=force)
-    common.say(f"removed {_numbered(found)}. wug runs undo brings {_them(found)} back")
+    common.say(f"removed {_described(runs, found)}. wug runs undo brings {_them(found)} back")
 
 
 @common.having(common.DB)
@@ -108,7 +110,7 @@ def undo(runs: tuple[str, ...], db: Path | None) -> None:
             common.say("no run was removed")
             return
         tidying.restore(store, found)
-    common.say(f"{_numbered(found)} {'is' if len(found) == 1 else 'are'} back")
+    common.say(f"{_described(runs, found)} {'is' if len(found) == 1 else 'are'} back")
 
 
 @common.having(common.DB)
@@ -157,11 +159,26 @@ def _store(db: Path | None) -> Iterator[Store]:
 
 
 def _found(store: Store, words: Sequence[str], *, removed: bool = False) -> list[Run]:
-    """The runs that are named, each once."""
-    from wug.runs import naming
+    """The runs that are named, each once; of a sweep, all of them."""
+    from wug.runs import naming, sweeps
 
-    found = {run.id: run for run in (naming.find(store.shelf, word, removed=removed) for word in words)}
+    found: dict[int, Run] = {}
+    for word in words:
+        if word.startswith(sweeps.PREFIX):
+            found |= {run.id: run for run in sweeps.every_run(store.shelf, word, removed=removed)}
+        else:
+            run = naming.find(store.shelf, word, removed=removed)
+            found[run.id] = run
     return list(found.values())
+
+
+def _described(words: Sequence[str], runs: Sequence[Run]) -> str:
+    """Runs as the user named them: sweeps by their names, others by number."""
+    from wug.runs.sweeps import PREFIX
+
+    if words and all(word.startswith(PREFIX) for word in words):
+        return f"{' and '.join(dict.fromkeys(words))} ({len(runs):,} run{'s' * (len(runs) != 1)})"
+    return _numbered(runs)
 
 
 def _numbered(runs: Sequence[Run]) -> str:

@@ -59,18 +59,36 @@ def plan_text(models: Iterable[Planned], suites: Iterable[str]) -> str:
     return json.dumps({"models": listed, "suites": list(suites)}, ensure_ascii=True)
 
 
-def sweeps(shelf: Shelf) -> list[Sweep]:
-    """All sweeps, the latest first."""
-    return [_sweep_of(row) for row in shelf.each("SELECT * FROM sweeps ORDER BY id DESC")]
+def sweeps(shelf: Shelf, *, removed: bool = False) -> list[Sweep]:
+    """All sweeps, the latest first, but those of which every run was removed; or those with runs that were."""
+    here, gone = (
+        f"EXISTS (SELECT 1 FROM runs WHERE sweep = sweeps.id AND removed IS {state})" for state in ("NULL", "NOT NULL")
+    )
+    wanted = gone if removed else f"{here} OR NOT {gone}"
+    return [_sweep_of(row) for row in shelf.each(f"SELECT * FROM sweeps WHERE {wanted} ORDER BY id DESC")]
 
 
-def find(shelf: Shelf, text: str) -> Sweep:
+def every_run(shelf: Shelf, text: str, *, removed: bool = False) -> list[Run]:
+    """All runs of the sweep that a text names, also those that were followed by later ones of the same model.
+
+    Of runs that were removed where `removed` says so.
+    """
+    sweep = find(shelf, text, removed=removed)
+    found = [run for run in shelf.runs(removed=removed) if run.sweep == sweep.id]
+    if not found:
+        raise StoreError(f"{sweep} has no run yet")
+    return found
+
+
+def find(shelf: Shelf, text: str, *, removed: bool = False) -> Sweep:
     """The sweep of that name or number, `sweep:` before it or not; of several with one name, the latest."""
     wanted = text.removeprefix(PREFIX)
-    known = sweeps(shelf)
+    known = sweeps(shelf, removed=removed)
     for sweep in known:
         if wanted == sweep.name or (wanted.isascii() and wanted.isdigit() and int(wanted) == sweep.id):
             return sweep
+    if not known and removed:
+        raise StoreError(f"no run of a sweep {wanted!r} was removed")
     if not known:
         raise StoreError(f"no sweep {wanted!r} in {shelf.path}; there is none yet: wug run SUITE --model 'kind:name*'")
     raise UnknownName("sweep", wanted, {sweep.name for sweep in known})

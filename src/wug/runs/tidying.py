@@ -64,9 +64,13 @@ def last_removed(shelf: Shelf) -> list[Run]:
 
 def purge(store: Store) -> int:
     """How many runs that were removed are deleted for good, with their results; one that goes on stays."""
-    gone = [run.id for run in store.shelf.runs(removed=True) if run.status != "running"]
+    gone = [run for run in store.shelf.runs(removed=True) if run.status != "running"]
     for run in gone:
-        store.change("DELETE FROM runs WHERE id = ?", run)
+        store.change("DELETE FROM runs WHERE id = ?", run.id)
+    for sweep in {run.sweep for run in gone} - {None}:  # one that goes on may have no run yet: it stays
+        store.change(
+            "DELETE FROM sweeps WHERE id = ? AND id NOT IN (SELECT sweep FROM runs WHERE sweep = ?)", sweep, sweep
+        )
     if gone:
         with suppress(StoreError):  # another process reads or writes: the room is used for the next runs
             store.shrink()
