@@ -116,7 +116,8 @@ class Session:
         plain, target = text, None
         if found := re.fullmatch(r"(.*?) > ([\w./-]+)", text):
             plain, target = found[1], found[2]
-        if not plain.startswith("wug ") or re.search(r"[;&<]|\$\(", re.sub(r"'[^']*'|\"[^\"]*\"", "", plain)):
+        bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", plain).partition(" # ")[0]
+        if not plain.startswith("wug ") or re.search(r"[;&<]|\$\(", bare):
             done = subprocess.run(
                 ["bash", "-c", text], input=given, capture_output=True, text=True, env=os.environ, timeout=PATIENCE
             )

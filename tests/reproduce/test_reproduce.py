@@ -70,9 +70,9 @@ SMALLER = """
 title = "A smaller table"
 seeds = [1]
 
-[networks.t5]
-title = "Transformer"
-train = "seq2seq --steps 12 --layers 1 --embedding-size 16 --inner 16 --batch-size 8 --checkpoint-every 2 --threads 1"
+[networks.lstm]
+title = "LSTM"
+train = "seq2seq --network lstm --steps 12 --layers 1 --embedding-size 16 --inner 16 --batch-size 8 --checkpoint-every 2 --threads 1"
 
 [materials.base]
 make = "pcfgset --samples 60 --no-table"
@@ -86,7 +86,7 @@ train_on = "{base}"
 suite = "{base}/test.src"
 check = "accuracy"
 by = "depth"
-published = { t5 = [0.5, 0.1] }
+published = { lstm = [0.5, 0.1] }
 
 [[tests]]
 row = "profile"
@@ -94,7 +94,7 @@ train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
 profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src --steps 24"
 check = "overgeneralisation"
 curves = "epoch"
-published = { t5 = [] }
+published = { lstm = [] }
 """
 
 
@@ -228,8 +228,8 @@ def test_a_table_that_was_killed_twice_ends_as_an_unbroken_one(
     monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache.db"))
     work = tmp_path / "work"
     command = [sys.executable, "-m", "wug", *told(made / "smaller.toml", work)]
-    profile = "models/t5-exceptions-train_pcfg_ratio=0.02.src-1/training/checkpoint.pt"
-    for sign, kill in (("models/t5-base-1/training/checkpoint.pt", os.killpg), (profile, os.kill)):
+    profile = "models/lstm-exceptions-train_pcfg_ratio=0.02.src-1/training/checkpoint.pt"
+    for sign, kill in (("models/lstm-base-1/training/checkpoint.pt", os.killpg), (profile, os.kill)):
         process = subprocess.Popen(
             command, start_new_session=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
@@ -270,7 +270,7 @@ def test_a_step_that_fails_is_said_and_the_others_are_taken(tmp_path: Path) -> N
     assert (found["task"]["value"], found["task"]["signatures"]) == (None, [])
     profile = found["profile"]
     assert (profile["published"], profile["seeds"], len(profile["signatures"])) == (None, [1], 1)
-    assert "model:seq2seq/t5-exceptions" in profile["signatures"][0]
+    assert "model:attention_lstm/lstm-exceptions" in profile["signatures"][0]
 
 
 @pytest.mark.parametrize(

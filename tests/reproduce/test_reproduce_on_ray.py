@@ -44,9 +44,9 @@ TRAINED = """
 title = "Trained"
 seeds = [1]
 
-[networks.t5]
-title = "Transformer"
-train = "seq2seq --steps 8 --layers 1 --embedding-size 16 --inner 16 --batch-size 8 --threads 1"
+[networks.lstm]
+title = "LSTM"
+train = "seq2seq --network lstm --steps 8 --layers 1 --embedding-size 16 --inner 16 --batch-size 8 --threads 1"
 
 [materials.exceptions]
 make = "overgeneralisation --ratio 0.02 --samples 40"
@@ -56,7 +56,7 @@ row = "profile"
 train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
 profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src"
 check = "overgeneralisation"
-published = { t5 = [] }
+published = { lstm = [] }
 """
 
 
@@ -102,7 +102,7 @@ def test_a_training_on_another_machine_brings_home_its_model_and_its_runs(
     monkeypatch.setattr("wug.runs.ray.joined", joined)
     here = rows(tmp_path, TRAINED, "here")
     assert rows(tmp_path, TRAINED, "far", "--engine", "ray") == here
-    model = "models/t5-exceptions-train_pcfg_ratio=0.02.src-1"
+    model = "models/lstm-exceptions-train_pcfg_ratio=0.02.src-1"
     listed = [sorted(str(path.relative_to(tmp_path / at / model)) for path in (tmp_path / at / model).rglob("*"))
               for at in ("here", "far")]  # fmt: skip
     assert listed[0] == listed[1]
