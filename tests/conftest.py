@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -21,6 +22,9 @@ settings.register_profile(
 settings.load_profile("wug")
 # One thread each for the two workers: threads that wait for one another are many times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Processes that tests start find the sources compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that would reach for the hub fails at once
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,11 +71,16 @@ def layer(path: Path) -> str:
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """What stands in a file, read once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path, *, top_only: bool) -> set[str]:
     """The modules that a file imports; those of `if TYPE_CHECKING` do not count."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     found: set[str] = set()
-    waiting: list[ast.AST] = [tree]
+    waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -133,7 +139,7 @@ def test_nobody_imports_the_private_names_of_another_package(path: Path) -> None
 
 def _imported_names(path: Path) -> Iterator[str]:
     """Every name that a file imports, with the module that it comes from."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-SHORT = {"readers": 500, "languages": 800, "damage": 20, "kills": 1, "server": 40, "requests": 200, "names": 8}
+SHORT = {"readers": 250, "languages": 400, "damage": 10, "kills": 1, "server": 15, "requests": 100, "names": 8}
 """Inputs of each campaign: a few seconds each. Every night there are many more, and others."""
 
 

@@ -72,7 +72,7 @@ seeds = [1]
 
 [networks.lstm]
 title = "LSTM"
-train = "seq2seq --network lstm --steps 12 --layers 1 --embedding-size 16 --inner 16 --batch-size 8 --checkpoint-every 2 --threads 1"
+train = "seq2seq --network lstm --steps 12 --embedding-size 8 --inner 8 --batch-size 8 --checkpoint-every 2 --threads 1"
 
 [materials.base]
 make = "pcfgset --samples 60 --no-table"
