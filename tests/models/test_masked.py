@@ -360,7 +360,7 @@ def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker)
 def test_undoing_the_layout_of_the_weights_gives_them_back(tiny_model: Maker) -> None:
     import torch
 
-    from wug.models.masked.prepack import prepack
+    from wug.models._prepack import prepack
 
     network = Plain(tiny_model()).network
     before = {name: value.clone() for name, value in network.state_dict().items()}

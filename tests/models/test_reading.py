@@ -57,7 +57,7 @@ def rank_bounds(logits: Any, targets: Sequence[int], near: float) -> tuple[Any, 
 
 def distributions(engine: Engine, sequences: list[list[int]]) -> list[tuple[Any, Any]]:
     ragged = Ragged.of(sequences)
-    asked = [engine.ask(batch) for batch in engine.plan(ragged)]
+    asked = engine.ask(engine.plan(ragged))
     entropies, ranks = engine.collect_distributions(asked, len(ragged.flat))
     bounds = zip(ragged.starts, ragged.lengths, strict=True)
     return [(entropies[a + 1 : a + n], ranks[a + 1 : a + n]) for a, n in bounds]

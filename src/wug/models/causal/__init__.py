@@ -14,6 +14,7 @@ import numpy.typing as npt
 from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import Folder, folder_of
+from wug.models._hardware import device_of
 from wug.models._likeliest import likeliest
 from wug.models._loading import Loading, signed
 from wug.models._options import ADAPTER, DEVICE, DEVICE_MAP, DTYPE, GGUF, NODES, QUANTIZE, TRUST
@@ -99,6 +100,7 @@ class CausalModel:
         self._bos = _start_mark(loaded.tokenizer, options["bos"], spec)
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
+        self.chunk = _chunk(loaded.model)
         with stage("check"):
             self._engine: Engine = choose_engine(
                 loaded.model,
@@ -106,10 +108,10 @@ class CausalModel:
                 nodes=options["nodes"],
                 word_starts=None if self._boundary == "no" else self._word_starts(self._boundary),
                 shape=loaded.shape,
+                foreign=options["trust_remote_code"],
             )
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
         self.options = _signed(options, str(loaded.model.dtype).removeprefix("torch."), marked=self._bos is not None)
-        self.chunk = self._engine.chunk
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> Scores:
@@ -177,7 +179,7 @@ class CausalModel:
         blocks: list[Scores] = []
         under_way: list[tuple[Prepared, list[Asked]]] = []
         for prepared in self._prepare([requests[place] for place in order], asking):
-            under_way.append((prepared, [asking.engine.ask(batch) for batch in prepared.batches]))
+            under_way.append((prepared, asking.engine.ask(prepared.batches)))
             if len(under_way) > 1:
                 blocks.append(self._assemble(*under_way.pop(0), asking))
         blocks += [self._assemble(prepared, asked, asking) for prepared, asked in under_way]
@@ -324,3 +326,10 @@ def _is_marked(folder: Folder, policy: str) -> bool | None:
     # Classes of one model may have a start mark by themselves; these have none but what the files say.
     generic = settings.get("tokenizer_class") in GENERIC
     return False if generic and "bos_token" not in folder.settings("special_tokens_map.json") else None
+
+
+def _chunk(model: Any) -> int:
+    """Requests for a few seconds' work, guessed from the number of parameters."""
+    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    rate, least, most = (4e6, 512, 65536) if device_of(model).type == "cuda" else (6e4, 32, 8192)
+    return int(min(most, max(least, rate / max(millions, 1.0))))

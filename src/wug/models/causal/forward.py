@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,15 +20,20 @@ from wug.models.causal.attention import WithoutCudnn
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
 from wug.models.causal.head import Head
 from wug.models.causal.output import Group, Questions, Whole, answer
-from wug.models.causal.tree import Batch, plan_plain, plan_trees
+from wug.models.causal.tree import Batch, Shape, plan_plain, plan_trees
 from wug.models.causal.windows import Layout, Reach
+from wug.models.causal.workers import Workers
 
 Floats = npt.NDArray[np.float64]
 
 WIDTH = 128
 """Places in a row. Longer sequences are asked the plain way: the trial at load is good for this width."""
+MULTIPLE = {"cuda": 8}
+"""Of what number the places of a row are a multiple: that keeps fast attention kernels of a GPU in play."""
 Columns: TypeAlias = tuple[Any, Any, Any, Any, Any]
 """The answers to a batch as tensors: what `Asked` has, in its order."""
+Share: TypeAlias = tuple[int, int, int]
+"""Which batch, its first row, and the one after the last."""
 LOGITS = 1 << 23
 """On a CPU, logits that a model computes at a time: more are returned to the system after every batch."""
 
@@ -63,6 +69,8 @@ class Ways:
     """Longer texts, in tokens, are asked alone."""
     head: Head | None = None
     """The output layer in blocks; None where the model has to compute its logits itself."""
+    workers: Workers | None = None
+    """Threads that may ask the model at once."""
 
 
 class Engine:
@@ -86,7 +94,6 @@ class Engine:
         self.device = device_of(model)
         vocabulary = model.get_input_embeddings().num_embeddings
         self.nodes = nodes or _affordable(self.device, vocabulary, whole=ways.head is None)
-        self.chunk = _chunk(model)
         self._output = ways.head or Whole(self.device, vocabulary)
         self._distribution = distribution
         self._takes_cache = _takes(model, "use_cache")
@@ -97,25 +104,55 @@ class Engine:
 
     def plan(self, sequences: Ragged) -> list[Batch]:
         """The batches that ask every token but the first of each sequence; an empty one asks nothing."""
-        some = sequences.lengths > 0
+        leaves = self._opens is not None
+        some = sequences.lengths > (0 if leaves else 1)
         sociable = some if self.ways.together is None else some & (sequences.lengths <= self.ways.together)
         fits = sociable & (sequences.lengths <= WIDTH) & (self.ways.layout is not None)
         padded = sociable & ~fits & self.ways.padded
-        leaves = self._opens is not None
         return [
-            *plan_trees(sequences, np.flatnonzero(fits), width=WIDTH, nodes=self.nodes, leaves=leaves),
+            *plan_trees(
+                sequences, np.flatnonzero(fits), Shape(WIDTH, self.nodes, MULTIPLE.get(self.device.type, 1), leaves)
+            ),
             *plan_plain(sequences, np.flatnonzero(padded), nodes=self.nodes),
             *plan_plain(sequences, np.flatnonzero(some & ~fits & ~padded), nodes=1),
         ]
 
-    def ask(self, batch: Batch) -> Asked:
-        """A batch, started; on a GPU this returns before it is computed."""
+    def ask(self, batches: Sequence[Batch]) -> list[Asked]:
+        """Batches, started; on a GPU this returns before they are computed."""
         import torch
 
-        with torch.inference_mode(), _attention(self.device):
-            columns = _joined(self._rows(batch))
+        head, workers = self.ways.head, self.ways.workers
+        with torch.inference_mode(), _attention(self.device), nullcontext() if head is None else head.listening():
+            if workers is None:
+                return [self._under_way(batch, self._rows(batch, 0, len(batch.tokens))) for batch in batches]
+            parts = self._side_by_side(batches, workers)
+            return [self._under_way(batch, part) for batch, part in zip(batches, parts, strict=True)]
+
+    def _side_by_side(self, batches: Sequence[Batch], workers: Workers) -> list[list[Columns]]:
+        """The answers to batches of which each thread computes as many rows; those that must be alone come last."""
+
+        def answers(share: Share) -> list[Columns]:
+            number, low, high = share
+            return self._rows(batches[number], low, high)
+
+        cuts = [_equal_parts(len(batch.tokens), workers.free) for batch in batches]
+        shares = [(number, low, high) for number, parts in enumerate(cuts) for low, high in parts]
+        sociable = [share for share in shares if self._is_sociable(batches[share[0]])]
+        found = dict(zip(sociable, workers.each(answers, sociable), strict=True))
+        gathered: list[list[Columns]] = [[] for _ in batches]
+        for share in shares:
+            gathered[share[0]] += found[share] if share in found else answers(share)
+        return gathered
+
+    def _is_sociable(self, batch: Batch) -> bool:
+        """Whether others may be computed at the same time: a text that changes how a model computes may not."""
+        return self.ways.together is None or batch.width <= self.ways.together
+
+    def _under_way(self, batch: Batch, parts: Sequence[Columns]) -> Asked:
+        import torch
+
         values, openings, leaves, entropies, ranks = (
-            None if column is None else self._fetch(column) for column in columns
+            None if column is None else self._fetch(column) for column in _joined(parts)
         )
         if self.device.type != "cuda":
             return Asked(batch, values, openings, leaves, entropies, ranks, None)
@@ -160,11 +197,11 @@ class Engine:
     def logprobs(self, sequences: Sequence[Sequence[int]]) -> list[Floats]:
         """For each sequence, the log-probabilities of its tokens but the first: plan, ask and collect in one."""
         ragged = Ragged.of(sequences)
-        answers = self.collect([self.ask(batch) for batch in self.plan(ragged)], len(ragged.flat))
+        answers = self.collect(self.ask(self.plan(ragged)), len(ragged.flat))
         return [answers[first + 1 : first + n] for first, n in zip(ragged.starts, ragged.lengths, strict=True)]
 
-    def _rows(self, batch: Batch) -> list[Columns]:
-        """The answers of all rows; when memory runs out, of fewer at a time."""
+    def _rows(self, batch: Batch, first: int, last: int) -> list[Columns]:
+        """The answers of the rows `first:last`; when memory runs out, of fewer at a time."""
 
         def shrink(low: int, high: int) -> str:
             self.nodes = max(1, (high - low) * batch.width)
@@ -173,7 +210,7 @@ class Engine:
         def single(_: int) -> str:
             return f"{batch.width} tokens on {self.device}: {REMEDY}"
 
-        return halving(partial(self._compute, batch), 0, len(batch.tokens), shrink=shrink, single=single)
+        return halving(partial(self._compute, batch), first, last, shrink=shrink, single=single)
 
     def _compute(self, batch: Batch, low: int, high: int) -> Columns:
         """The answers of some rows; each place that is asked goes through the output layer once."""
@@ -229,9 +266,8 @@ class Engine:
         if head is None:
             states = self.model(input_ids=tokens, **inputs).logits
         else:
-            with head.states() as caught:
-                self.model(input_ids=tokens, **inputs)
-            (states,) = caught
+            self.model(input_ids=tokens, **inputs)
+            states = head.caught()
         if states.shape[:-1] != tokens.shape:
             raise ModelError(f"{type(self.model).__name__} gives no distribution for each token of a text")
         return states
@@ -269,6 +305,12 @@ def _joined(parts: Sequence[Columns]) -> Columns:
     return values, openings, leaves, entropies, ranks
 
 
+def _equal_parts(rows: int, count: int) -> list[tuple[int, int]]:
+    """As many runs of rows, or one a row."""
+    cuts = np.linspace(0, rows, min(rows, count) + 1).round().astype(int).tolist()
+    return list(pairwise(cuts))
+
+
 def _rows_between(places: Ints, batch: Batch, low: int, high: int) -> slice:
     """Which of the places, grouped by row, stand in the rows `low:high`."""
     return slice(*np.searchsorted(places // batch.width, [low, high]))
@@ -295,10 +337,3 @@ def _affordable(device: Any, vocabulary: int, *, whole: bool) -> int:
         return min(1024, max(WIDTH, LOGITS // vocabulary)) if whole else 1024
     free, _ = torch.cuda.mem_get_info(device)
     return int(min(65536, max(WIDTH, 0.25 * free / (vocabulary * 4 * 3)))) if whole else 65536
-
-
-def _chunk(model: Any) -> int:
-    """Requests for a few seconds' work, guessed from the number of parameters."""
-    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
-    rate, least, most = (4e6, 512, 65536) if device_of(model).type == "cuda" else (6e4, 32, 8192)
-    return int(min(most, max(least, rate / max(millions, 1.0))))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,10 @@ import numpy as np
 
 from wug.errors import ModelError
 from wug.models._hardware import device_of
+from wug.models._prepack import linear as product
+from wug.models._prepack import multiplies
 from wug.models.causal.output import Answers
+from wug.models.causal.workers import Workers
 
 BLOCK = (256, 2048)
 """Places and words in a block: on a CPU 2 MB of logits, which fit its cache."""
@@ -51,16 +54,16 @@ class Head:
     adjustment: Adjustment
     """What the model does with its logits, the same for all checkpoints of a training."""
 
-    def __init__(self, linear: Any, adjustment: Adjustment, *, at_once: bool | None = None) -> None:
+    def __init__(
+        self, linear: Any, adjustment: Adjustment, *, at_once: bool | None = None, workers: Workers | None = None
+    ) -> None:
         """`at_once` says whether the logits of all words are computed together, as is best on a GPU."""
-        import torch
-
         self._linear, self.adjustment = linear, adjustment
         self._size = int(linear.weight.shape[0])
         self._weight, self._bias = linear.weight.detach(), linear.bias
         self._places, self._words = BLOCK
-        self._threads = torch.get_num_threads() if linear.weight.device.type == "cpu" else 1
-        self._workers = _workers(self._threads) if self._threads > 1 else None
+        self._workers = workers
+        self._multiplies = multiplies(self._weight)
         self._at_once = linear.weight.is_cuda if at_once is None else at_once
         if self._at_once:
             self._fill_up()
@@ -68,6 +71,8 @@ class Head:
             self._places = max(1, min(MOST, AT_ONCE // self._words))
         self._words = min(self._words, len(self._weight))
         self._rooms = threading.local()
+        self._one_listener = threading.Lock()
+        self._caught: dict[int, list[Any]] = defaultdict(list)
 
     def _fill_up(self) -> None:
         """Add words to a whole number of `ALIGNED` ones."""
@@ -79,19 +84,26 @@ class Head:
             self._bias = None if self._bias is None else torch.nn.functional.pad(self._bias, (0, missing))
 
     @contextmanager
-    def states(self) -> Iterator[list[Any]]:
-        """A list into which the model puts what it hands to its output layer, which then computes a single place."""
-        caught: list[Any] = []
+    def listening(self) -> Iterator[None]:
+        """Meanwhile, the model's own output layer computes nothing, and what it was handed is `caught`."""
 
-        def catch(_: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-            caught.append(inputs[0])
-            return (inputs[0][:1, :1], *inputs[1:])
+        def catch(states: Any) -> Any:
+            self._caught[threading.get_ident()].append(states)
+            return states.new_zeros(1, 1, self._size)
 
-        handle = self._linear.register_forward_pre_hook(catch)
-        try:
-            yield caught
-        finally:
-            handle.remove()
+        with self._one_listener:
+            self._linear.forward = catch
+            try:
+                yield
+            finally:
+                del self._linear.forward
+                self._caught.clear()
+
+    def caught(self) -> Any:
+        """What the model handed to its output layer in this thread, in the one pass that was made since."""
+        found = self._caught.pop(threading.get_ident(), [])
+        (states,) = found
+        return states
 
     def blocks(self, states: Any) -> Iterator[tuple[int, Any]]:
         """The logits of all words, some words at a time, in memory that is kept."""
@@ -112,12 +124,15 @@ class Head:
         """The logits of the words from `low` on, as many as are computed at a time."""
         import torch
 
-        weight = self._weight[low : low + self._words].t()
-        logits = self._reused((len(states), weight.shape[1]))
-        if self._bias is None:
-            torch.mm(states, weight, out=logits)
+        weight = self._weight[low : low + self._words]
+        bias = None if self._bias is None else self._bias[low : low + self._words]
+        if self._multiplies:
+            return self.adjustment.apply_(product(weight, bias, states))
+        logits = self._reused((len(states), len(weight)))
+        if bias is None:
+            torch.mm(states, weight.t(), out=logits)
         else:
-            torch.addmm(self._bias[low : low + self._words], states, weight, out=logits)
+            torch.addmm(bias, states, weight.t(), out=logits)
         return self.adjustment.apply_(logits)
 
     def single(self, states: Any, words: Any) -> tuple[Any, Any]:
@@ -143,45 +158,15 @@ class Head:
 
     def step(self, places: int) -> int:
         """An equal share for each thread, no more than a block."""
-        return max(1, min(self._places, -(-places // self._threads)))
+        threads = 1 if self._workers is None else self._workers.free
+        return max(1, min(self._places, -(-places // threads)))
 
     def each(self, read: Callable[[int], Answers], lows: Iterable[int]) -> list[Answers]:
         """Side by side in threads: to share out every small operation would be to wait for the slowest each time."""
-        import torch
-
-        def apart(low: int) -> Answers:
-            with torch.inference_mode():
-                return read(low)
-
-        return [read(low) for low in lows] if self._workers is None else list(self._workers.map(apart, lows))
+        return [read(low) for low in lows] if self._workers is None else self._workers.each(read, lows)
 
 
-_STARTING = threading.Lock()
-"""While threads are told to compute by themselves, so is every thread that torch meets for the first time."""
-
-
-def _workers(count: int) -> ThreadPoolExecutor:
-    """Threads in each of which torch computes by itself."""
-    with _STARTING:
-        return _started(count)
-
-
-def _started(count: int) -> ThreadPoolExecutor:
-    import torch
-
-    all_here = threading.Barrier(count)
-
-    def alone(_: int) -> None:
-        all_here.wait()
-        torch.set_num_threads(1)
-
-    pool = ThreadPoolExecutor(count, thread_name_prefix="wug-head")
-    list(pool.map(alone, range(count)))
-    torch.set_num_threads(count)  # threads that begin later, and this one, are as they were
-    return pool
-
-
-def find_head(model: Any, tokens: Sequence[int]) -> Head:
+def find_head(model: Any, tokens: Sequence[int], workers: Workers | None = None) -> Head:
     """The output layer of a model, with what the model does to its logits; a ModelError where that is not simple.
 
     What it does is seen by handing it known logits in place of those that it computes for the text `tokens`.
@@ -190,26 +175,25 @@ def find_head(model: Any, tokens: Sequence[int]) -> Head:
 
     linear = _output_layer(model)
     size = linear.out_features
-    far, near, unit = (
-        float(_adjusted(model, linear, tokens, torch.full((size,), value, dtype=torch.float64))[0])
-        for value in (1e4, 1e3, 1.0)
-    )
+    draw = np.random.default_rng(1971)
+    known = torch.from_numpy(draw.choice([-1.0, 1.0], size) * 10 ** draw.uniform(-3, 3, size))
+    even = [torch.full((size,), value, dtype=torch.float64) for value in (1e4, 1e3, 1.0)]
+    found = _adjusted(model, linear, tokens, torch.stack([*even, known]))
+    far, near, unit = (float(logits[0]) for logits in found[:3])
     if math.isclose(far, 10 * near, rel_tol=1e-5):
         adjustment = Adjustment(scale=_round(unit))
     elif 0 < unit < far:
         adjustment = Adjustment(_round(math.atanh(unit / far) * far), far)
     else:
         raise ModelError("it changes its logits in a way of its own")
-    draw = np.random.default_rng(1971)
-    known = torch.from_numpy(draw.choice([-1.0, 1.0], size) * 10 ** draw.uniform(-3, 3, size))
-    if not torch.allclose(_adjusted(model, linear, tokens, known), adjustment.of(known), rtol=1e-5, atol=1e-7):
+    if not torch.allclose(found[3], adjustment.of(known), rtol=1e-5, atol=1e-7):
         raise ModelError("it changes its logits in a way of its own")
-    return Head(linear, adjustment)
+    return Head(linear, adjustment, workers=workers)
 
 
-def known_head(model: Any, adjustment: Adjustment) -> Head:
+def known_head(model: Any, adjustment: Adjustment, workers: Workers | None = None) -> Head:
     """The output layer of a model that is known to do this with its logits; a ModelError where it is no matrix."""
-    return Head(_output_layer(model), adjustment)
+    return Head(_output_layer(model), adjustment, workers=workers)
 
 
 def _output_layer(model: Any) -> Any:
@@ -222,19 +206,20 @@ def _output_layer(model: Any) -> Any:
 
 
 def _adjusted(model: Any, linear: Any, tokens: Sequence[int], logits: Any) -> Any:
-    """What the model makes of known logits."""
+    """What the model makes of each row of known logits, in one pass: the text stands in it as often."""
     import torch
 
     def replaced(_: Any, __: Any, computed: Any) -> Any:
-        return logits.to(computed.device).expand(computed.shape).clone()  # models may write into it
+        return logits.to(computed.device)[:, None].expand(computed.shape).clone()  # models may write into it
 
     handle = linear.register_forward_hook(replaced)
     try:
         with torch.inference_mode():
-            found = model(input_ids=torch.tensor([list(tokens)], device=device_of(model))).logits
+            texts = torch.tensor([list(tokens)] * len(logits), device=device_of(model))
+            found = model(input_ids=texts).logits
     finally:
         handle.remove()
-    return found[0, 0].double().cpu()
+    return found[:, 0].double().cpu()
 
 
 def _round(scale: float) -> float:

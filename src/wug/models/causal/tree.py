@@ -48,14 +48,27 @@ class Batch:
         return int(self.tokens.shape[1])
 
 
-def plan_trees(sequences: Ragged, which: Ints, *, width: int, nodes: int, leaves: bool = False) -> Iterator[Batch]:
-    """Batches of at most `nodes` places (one row at least) that ask every token but the first of each sequence.
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What batches of trees look like."""
 
-    The sequences `which` have a token or more and, without the last, fit in a row of `width`. With `leaves`, a
-    node is made of the last token too.
+    width: int
+    """Places that a row may have."""
+    nodes: int
+    """Places that a batch may have; one row at least."""
+    multiple: int = 1
+    """Of what number the places of a row are a multiple: 8 keeps fast attention kernels of a GPU in play."""
+    leaves: bool = False
+    """Whether a node is made of the last token of a sequence too."""
+
+
+def plan_trees(sequences: Ragged, which: Ints, shape: Shape) -> Iterator[Batch]:
+    """Batches that ask every token but the first of each sequence.
+
+    The sequences `which` have a token or more and, without the last, fit in a row.
     """
     for first in range(0, len(which), BLOCK):
-        yield from _plan_block(sequences, which[first : first + BLOCK], width, nodes, leaves)
+        yield from _plan_block(sequences, which[first : first + BLOCK], shape)
 
 
 def plan_plain(sequences: Ragged, which: Ints, *, nodes: int) -> Iterator[Batch]:
@@ -97,20 +110,20 @@ def _sorted(tokens: Ints) -> Ints:
     return np.argsort(rows.view(f"S{4 * rows.shape[1]}").ravel(), kind="stable")
 
 
-def _plan_block(sequences: Ragged, which: Ints, width: int, nodes: int, leaves: bool) -> Iterator[Batch]:
+def _plan_block(sequences: Ragged, which: Ints, shape: Shape) -> Iterator[Batch]:
     tokens, where = _padded(sequences, which)
     order = _sorted(tokens)
     tokens, where = tokens[order], where[order]
     lengths = sequences.lengths[which][order]
     columns = np.arange(tokens.shape[1])
 
-    inner = lengths if leaves else lengths - 1  # nodes on the path of each sequence
+    inner = lengths if shape.leaves else lengths - 1  # nodes on the path of each sequence
     same = (tokens[1:] == tokens[:-1]) & (tokens[1:] >= 0)
     common = np.concatenate([[0], np.logical_and.accumulate(same, axis=1).sum(axis=1)])
     before = np.concatenate([[0], inner[:-1]])
     shared = np.minimum(np.minimum(common, before), inner)  # without leaves, a last token was not computed
 
-    starts = _row_starts(inner, inner - shared, width)
+    starts = _row_starts(inner, inner - shared, shape.width)
     shared[starts] = 0
     fresh = inner - shared
     after = np.cumsum(fresh)  # nodes up to and including each sequence
@@ -124,15 +137,16 @@ def _plan_block(sequences: Ragged, which: Ints, width: int, nodes: int, leaves: 
     ends[places[on_path]] = np.repeat(after, inner)  # the last sequence through a node wins
     node_tokens, node_depth = tokens[made], np.broadcast_to(columns, made.shape)[made]
 
-    stops = np.append(starts[1:], len(order))
-    per_batch = max(1, nodes // width)
-    for row in range(0, len(starts), per_batch):
-        lows, highs = starts[row : row + per_batch], stops[row : row + per_batch]
-        bases = first[lows]
-        sizes = after[highs - 1] - bases
-        used = -(-max(int(sizes.max()), 1) // 8) * 8  # a multiple of 8 keeps fast attention kernels in play
+    members = Ragged(np.arange(len(order)), np.diff(np.append(starts, len(order))))  # the sequences of each row
+    held = Ragged(np.arange(int(after[-1])), np.add.reduceat(fresh, starts))  # its nodes
+    per_batch = max(1, shape.nodes // shape.width)
+    fullest = np.argsort(-held.lengths, kind="stable")  # rows of like size together: their batch is no wider
+    for begin in range(0, len(starts), per_batch):
+        rows = fullest[begin : begin + per_batch]
+        bases, sizes = held.starts[rows], held.lengths[rows]
+        used = -(-max(int(sizes.max()), 1) // shape.multiple) * shape.multiple
         filled = np.arange(used) < sizes[:, None]
-        nodes_here = slice(int(bases[0]), int(after[highs[-1] - 1]))
+        nodes_here = held.places(rows)
         row_tokens = np.zeros(filled.shape, dtype=np.int64)
         row_depth = np.zeros(filled.shape, dtype=np.int64)
         row_end = np.broadcast_to(np.arange(1, used + 1), filled.shape).copy()  # an empty place sees itself
@@ -140,8 +154,8 @@ def _plan_block(sequences: Ragged, which: Ints, width: int, nodes: int, leaves: 
         row_depth[filled] = node_depth[nodes_here]
         row_end[filled] = ends[nodes_here] - np.repeat(bases, sizes)
 
-        here = slice(int(lows[0]), int(highs[-1]))
-        row_of = np.repeat(np.arange(len(lows)), highs - lows)
+        here = members.places(rows)
+        row_of = np.repeat(np.arange(len(rows)), members.lengths[rows])
         flat = places[here] + (row_of * used - bases[row_of])[:, None]
         asked = where[here, 1:] >= 0
         last = np.maximum(inner[here] - 1, 0)

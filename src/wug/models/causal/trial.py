@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from wug.errors import InputError, ModelError
+from wug.models._hardware import device_of
+from wug.models._prepack import prepack
 from wug.models._shape import Known
 from wug.models.causal.boundary import WordStarts
 from wug.models.causal.forward import WIDTH, Engine, Floats, Ways
 from wug.models.causal.head import Adjustment, find_head, known_head
+from wug.models.causal.seen import Seen
 from wug.models.causal.windows import layouts, recurrent_layers, turning_points
+from wug.models.causal.workers import workers_for
 
 FAILURES = (
     TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError, AssertionError, ModelError,
@@ -28,6 +33,8 @@ FAILURES = (
 
 AGAIN = (3, 2, 6)
 """Probes that confirm what was found with all: a deep one, one that branches off early, and a short one."""
+BEYOND = 8
+"""Tokens by which the company of a padded probe is longer than any row."""
 
 log = logging.getLogger("wug")
 
@@ -37,7 +44,7 @@ class Found:
     """What the trial of a model found that is good in every way, without what is that model's own."""
 
     ways: Ways
-    """Without the output layer."""
+    """Without the output layer and threads."""
     adjustment: Adjustment | None
     """Of the output layer in blocks; None where the model computes its logits itself."""
 
@@ -52,31 +59,38 @@ def choose_engine(
     nodes: int | None = None,
     word_starts: WordStarts | None = None,
     shape: str | None = None,
+    foreign: bool = False,
 ) -> Engine:
     """An engine that was seen to give the numbers of one text alone; `wanted` is auto, tree or plain.
 
-    A model of a `shape` that was tried before is asked as it was found then, if some of the probes confirm it.
+    A model of a `shape` that was tried before is asked as it was found then, if some of the probes confirm it. The
+    weights of a model on a CPU are laid out anew. One that brings `foreign` code is asked by one thread at a time.
     """
     if wanted not in ("auto", "tree", "plain"):
         raise InputError(f"option engine={wanted!r}: write auto, tree or plain")
     require_causal_configuration(model)
     turns = turning_points(model.config, WIDTH)
-    ways = Ways(together=min(turns, default=None))
+    ways = Ways(together=min(turns, default=None), workers=workers_for(device_of(model).type, foreign=foreign))
     vocabulary, limit = _vocabulary(model), position_limit(model) or WIDTH * 3 // 2
     probes = _probes(vocabulary, min(WIDTH, limit))
-    company = _tokens(np.random.default_rng(1928), vocabulary, min(WIDTH * 3 // 2, limit))
+    company = _tokens(np.random.default_rng(1928), vocabulary, min(WIDTH + BEYOND, limit))
+    output = _output_layer(model)
     known = FOUND.get(shape) if wanted != "plain" else None
-    if known is not None and (confirmed := _confirmed(model, known, [probes[n] for n in AGAIN], word_starts)):
-        return Engine(model, confirmed, nodes=nodes, word_starts=word_starts)
+    if known is not None:
+        known = replace(known, ways=replace(known.ways, workers=ways.workers))
+        if confirmed := _confirmed(model, known, [probes[n] for n in AGAIN], word_starts):
+            return Engine(model, confirmed, nodes=nodes, word_starts=word_starts)
+    seen = Seen(model, output)
     alone = Engine(model, ways, nodes=nodes, word_starts=word_starts)
     try:
-        expected = [alone.logprobs([probe])[0] for probe in probes]
+        with nullcontext() if output is None else seen.watching():
+            expected = alone.logprobs(probes)
     except FAILURES as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"{type(model).__name__} cannot be asked for log-probabilities ({_short(error)})") from error
     _require_causal(alone, probes[2], expected[2])
-    ways = _with_head(model, ways, probes, expected, word_starts)
+    ways = _with_head(model, seen, ways, probes, expected, word_starts)
 
     def tried(ways: Ways) -> Engine:
         return Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts)
@@ -84,18 +98,25 @@ def choose_engine(
     def tree_fault(ways: Ways) -> str:
         return _fault(lambda: tried(ways).logprobs(probes), expected, tolerance(model))
 
-    def padded() -> list[Floats]:
+    def padded_fault() -> str:
         """A short and a long text beside one that no row holds."""
-        return tried(replace(ways, padded=True)).logprobs([probes[2], probes[3], company])[:2]
+        texts = [probes[2], probes[3], company]
+        engine = tried(replace(ways, padded=True))
+        return _fault(lambda: engine.logprobs(texts)[:2], expected[2:4], tolerance(model))
 
-    wrong = _fault(padded, expected[2:4], tolerance(model))
+    undo = prepack(model, keep=output)
+    wrong = padded_fault()
+    if wrong:
+        undo()
+        wrong = padded_fault()
     if wrong:
         log.warning("%s is asked one text at a time, which is slow: padded, %s", type(model).__name__, wrong)
     ways = replace(ways, padded=not wrong)
     if wanted != "plain":
         ways = _with_trees(model, ways, tree_fault, wanted == "tree")
     if ways.padded and ways.layout is not None:
-        FOUND.keep(shape, Found(replace(ways, head=None), None if ways.head is None else ways.head.adjustment))
+        adjustment = None if ways.head is None else ways.head.adjustment
+        FOUND.keep(shape, Found(replace(ways, head=None, workers=None), adjustment))
     return Engine(model, ways, nodes=nodes, word_starts=word_starts)
 
 
@@ -103,7 +124,7 @@ def _confirmed(model: Any, found: Found, probes: list[list[int]], word_starts: W
     """What was found of another model, for this one; None where it is not right for it."""
     alone = Engine(model, Ways(together=found.ways.together), word_starts=word_starts)
     try:
-        head = None if found.adjustment is None else known_head(model, found.adjustment)
+        head = None if found.adjustment is None else known_head(model, found.adjustment, found.ways.workers)
         expected = [alone.logprobs([probe])[0] for probe in probes]
     except FAILURES:
         return None  # which is told when it is tried in full
@@ -113,25 +134,35 @@ def _confirmed(model: Any, found: Found, probes: list[list[int]], word_starts: W
         return lambda: Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts).logprobs(some)
 
     own = Engine(model, replace(alone.ways, head=head), word_starts=word_starts)
+    if _fault(lambda: [own.logprobs([probe])[0] for probe in probes[1:]], expected[1:], tolerance(model) / 10):
+        return None
+    undo = prepack(model, keep=_output_layer(model))
     faults = (
-        _fault(lambda: [own.logprobs([probe])[0] for probe in probes[1:]], expected[1:], tolerance(model) / 10),
         _fault(ask(replace(ways, layout=None), probes[1:]), expected[1:], tolerance(model)),
         _fault(ask(ways, probes), expected, tolerance(model)),
     )
-    return None if any(faults) else ways
+    if any(faults):
+        undo()
+        return None
+    return ways
 
 
 def _with_head(
-    model: Any, ways: Ways, probes: list[list[int]], expected: list[Floats], word_starts: WordStarts | None
+    model: Any,
+    seen: Seen,
+    ways: Ways,
+    probes: list[list[int]],
+    expected: list[Floats],
+    word_starts: WordStarts | None,
 ) -> Ways:
     """The same with the output layer in blocks, if the model's logits are those of its output layer, or follow."""
     try:
-        found = replace(ways, head=find_head(model, probes[6]))
+        found = replace(ways, head=find_head(model, probes[6], ways.workers))
     except FAILURES as error:
         log.info("%s computes its logits itself: %s", type(model).__name__, _short(error))
         return ways
-    engine = Engine(model, found, word_starts=word_starts)
-    wrong = _fault(lambda: [engine.logprobs([probe])[0] for probe in probes], expected, tolerance(model) / 10)
+    engine = Engine(seen, found, word_starts=word_starts)
+    wrong = _fault(lambda: engine.logprobs(probes), expected, tolerance(model) / 10)
     if wrong:
         log.info("%s computes its logits itself: with the weights of its output layer, %s", type(model).__name__, wrong)
     return ways if wrong else found
@@ -199,9 +230,9 @@ def _require_causal(alone: Engine, probe: list[int], expected: Floats) -> None:
     other = probe[::-1]
     cut = len(probe) * 2 // 3
     kept = expected[: cut - 2]  # the last one may count the end of its word
-    right = float(np.abs(alone.logprobs([probe[:cut] + other[cut:]])[0][: cut - 2] - kept).max(initial=0))
-    changed = alone.logprobs([other[: cut // 3] + probe[cut // 3 :]])[0][cut // 3 : cut - 2]
-    left = float(np.abs(changed - kept[cut // 3 :]).max(initial=0))
+    at_the_end, at_the_beginning = alone.logprobs([probe[:cut] + other[cut:], other[: cut // 3] + probe[cut // 3 :]])
+    right = float(np.abs(at_the_end[: cut - 2] - kept).max(initial=0))
+    left = float(np.abs(at_the_beginning[cut // 3 : cut - 2] - kept[cut // 3 :]).max(initial=0))
     noise = tolerance(alone.model) / 150  # 1e-3 in half precision
     if right > 10 * tolerance(alone.model) or (right > noise and right > left / 20):
         raise ModelError(
@@ -243,6 +274,14 @@ def position_limit(model: Any) -> int | None:
 def tolerance(model: Any) -> float:
     """Nats that two ways of computing the same may differ."""
     return {"torch.float64": 1e-6, "torch.float32": 1e-4}.get(str(model.dtype), 0.15)
+
+
+def _output_layer(model: Any) -> Any:
+    """The layer that makes logits of hidden states; None where the model names none."""
+    try:
+        return model.get_output_embeddings()
+    except FAILURES:
+        return None
 
 
 def _vocabulary(model: Any) -> int:

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from wug.errors import ModelError
 from wug.models._hardware import REMEDY, halving
+from wug.models._prepack import prepack
 from wug.models._ragged import Ints, Ragged
 from wug.models.masked.masking import Asked, Batch, Plan, plan
-from wug.models.masked.prepack import prepack
 
 Floats = npt.NDArray[np.float64]
 Range: TypeAlias = tuple[int, int]
