@@ -7,8 +7,10 @@ wug is run from the tree that this file is in. Besides torch and transformers it
 says are missing; without a network, bring them along: `pip install --target packages click …`, then
 `PYTHONPATH=packages python benchmarks/sweep_gpu.py`.
 
-Of the sweep it is also told how long the asking side waited for models, as a share of the time from the first question
-to the last, and what each stage of a model took; stages of several models overlap. `load` is the whole of a load after
+Of the sweep it is also told how long no model was asked, since none was ready, as a share of the time from the first
+question to the last, and what each stage took a model; stages of several models overlap. `ask` is a model's turn, its
+answers judged, and beside it the questions that a thread asked ahead of its turn; `wait` is the turn's wait for its
+model, which may be asked meanwhile. `load` is the whole of a load after
 its files were hashed, in it `build` (tokenizer and weights, by transformers), `reference` (probes on the CPU), `copy`
 to the GPU, `compare` (the probes there) and `check` (trees beside single texts).
 
@@ -186,9 +188,9 @@ def inside(file: Path, command: Sequence[str]) -> None:
 
 
 def summary(spans: Sequence[Span]) -> Mapping[str, Any]:
-    """How long the asking side waited, and what each stage took: for each model that was asked, and at most."""
+    """How long no model was asked, and what each stage took: for each model that was ready, and at most."""
     waited, whole = waiting(spans)
-    models = sum(span.name == "ask" for span in spans) or 1
+    models = sum(span.name == "wait" for span in spans) or 1
     found: dict[str, Any] = {
         "from_first_to_last": round(whole, 2),
         "waited": round(waited, 2),
@@ -201,13 +203,16 @@ def summary(spans: Sequence[Span]) -> Mapping[str, Any]:
 
 
 def waiting(spans: Sequence[Span]) -> tuple[float, float]:
-    """Seconds that the asking side waited for models between the first question and the last, and all of these."""
-    asked = [span for span in spans if span.name == "ask"]
+    """Seconds between the first question and the last in which no model was asked, and all of these."""
+    asked = sorted((span.began, span.ended) for span in spans if span.name == "ask")
     if not asked:
         return 0.0, 0.0
-    first, last = min(span.began for span in asked), max(span.ended for span in asked)
-    within = (min(span.ended, last) - max(span.began, first) for span in spans if span.name == "wait")
-    return sum(max(0.0, seconds) for seconds in within), last - first
+    first = until = asked[0][0]
+    waited = 0.0
+    for began, ended in asked:
+        waited += max(0.0, began - until)
+        until = max(until, ended)
+    return waited, until - first
 
 
 def told(**facts: Any) -> None:

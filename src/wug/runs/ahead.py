@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ from wug.files import existing
 from wug.models import ModelSpec, hub_is_away
 from wug.runs import room
 from wug.runs.cache import Cache
-from wug.runs.deferred import Deferred
-from wug.runs.evaluate import ask_through
+from wug.runs.deferred import Deferred, DeferredScorer
+from wug.runs.evaluate import ask_through, first_questions
 from wug.runs.opening import Opened, open_model, open_unloaded
 from wug.runs.turns import Turns
 from wug.stages import stage
@@ -25,6 +26,9 @@ from wug.types import Suite
 SWITCH = 0.0005
 """Seconds after which a thread hands on Python's lock that another waits for. Each step of asking a GPU waits for it
 while models are loaded: ten times as long as a step takes, by Python's own setting."""
+
+ASKED = 2
+"""Models that are asked ahead at a time: while the answers of one are put together, the GPU works on the other."""
 
 log = logging.getLogger("wug")
 
@@ -64,6 +68,7 @@ class _Line:
     def __init__(self, models: Sequence[ModelSpec], suites: Sequence[Suite], cache: Cache | None, known: Known) -> None:
         self._models, self._suites, self._cache, self._known = models, suites, cache, known
         self._threads: int | None = None
+        self._asking = threading.Semaphore(ASKED)
         self.turns: Turns[Ready] = Turns(len(models), room.threads_ahead(), self._ahead)
 
     def ready(self, place: int) -> Ready:
@@ -92,7 +97,22 @@ class _Line:
         if not self._may_load(place):
             return None
         with room.loading(spec, self._threads):
-            return self._made(place) if opened is None else _loaded(ready)
+            made = self._made(place) if opened is None else _loaded(ready)
+        if room.may_ask_ahead(spec):
+            self._ask_ahead(made)
+        return made
+
+    def _ask_ahead(self, ready: Ready) -> None:
+        """Ask a model what it will be asked first; a fault is left for its turn to tell."""
+        if ready.run is not None or ready.opened is None or not isinstance(ready.opened.model, DeferredScorer):
+            return
+        with self._asking, stage("ask"), self._own_cache() as cache:
+            try:
+                questions = first_questions(self._suites, ready.opened, cache)
+                if len(questions):
+                    ready.opened.model.ask_ahead(questions)
+            except Exception as error:
+                log.debug("%s is not asked ahead", ready.opened.spec, exc_info=error)
 
     def _may_load(self, place: int) -> bool:
         """Whether a model may be loaded while others are asked: waits until there is room, or until its turn."""
@@ -113,13 +133,22 @@ class _Line:
 
     def _has_to_answer(self, opened: Opened) -> bool:
         """Whether the cache lacks an answer."""
-        if self._cache is None or self._cache.path is None:
-            return True
-        if any(suite.needs != opened.can for suite in self._suites):
-            return False  # it will be refused
-        with closing(Cache(self._cache.path)) as own:  # the other connection is in use
+        with self._own_cache() as cache:
+            if cache is None:
+                return True
+            if any(suite.needs != opened.can for suite in self._suites):
+                return False  # it will be refused
             questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in self._suites))
-            return ask_through(opened, own).model.missing(questions) > 0
+            return ask_through(opened, cache).model.missing(questions) > 0
+
+    @contextmanager
+    def _own_cache(self) -> Iterator[Cache | None]:
+        """The cache by a connection for this thread, since the other is in use; None where there is no cache."""
+        if self._cache is None or self._cache.path is None:
+            yield None
+            return
+        with closing(Cache(self._cache.path)) as own:
+            yield own
 
 
 def _loaded(ready: Ready) -> Ready:

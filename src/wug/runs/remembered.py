@@ -104,6 +104,12 @@ class Remembered(ABC, Generic[Question, Replies]):
         if len(missing) and isinstance(self._model, Deferred):
             self._model.loaded()
 
+    def first(self, questions: Sequence[Question]) -> Sequence[Question]:
+        """The questions that the model is put first when these are asked: a chunk of those that the cache lacks."""
+        read = self._read(questions)
+        missing = _sorted(self._unanswered(read.keys)[0], read.ranks)
+        return _taken(questions, missing[: self._model.chunk].tolist() if len(missing) else [])
+
     def obtain(self, questions: Sequence[Question], *, counted: bool = False) -> Keys:
         """Have a reply to each question, from the cache or from the model; the keys of the questions come back.
 
@@ -120,10 +126,8 @@ class Remembered(ABC, Generic[Question, Replies]):
         """Ask the model what the cache does not have."""
         keys, ranks = read
         unanswered, total = self._unanswered(keys)
-        order: list[int] = unanswered.tolist()
-        order.sort(key=ranks.__getitem__)
-        missing = np.array(order, np.int64)
-        del order, unanswered
+        missing = _sorted(unanswered, ranks)
+        del unanswered
         if not counted:
             self.questions, self.done = self.questions + total, self.done + total - len(missing)
         self._progress(self.done, self.questions)
@@ -380,6 +384,13 @@ class _Run(Generic[Question]):
             return None
         self._at = here.stop
         return _Read(self._read.keys[here], questions.texts)
+
+
+def _sorted(places: Ints, ranks: Sequence[str]) -> Ints:
+    """The places of questions in the order in which these are asked."""
+    order: list[int] = places.tolist()
+    order.sort(key=ranks.__getitem__)
+    return np.array(order, np.int64)
 
 
 def _taken(questions: Sequence[Question], places: Sequence[int]) -> Sequence[Question]:

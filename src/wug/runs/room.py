@@ -56,6 +56,11 @@ def loading(spec: ModelSpec, asking: int | None) -> AbstractContextManager[None]
     return beside(device, asking if device == "cpu" else max(1, threads() // threads_ahead()))
 
 
+def may_ask_ahead(spec: ModelSpec) -> bool:
+    """Whether a model may be asked while answers of another are judged: a GPU has nothing to do meanwhile."""
+    return spec.kind in SEVERAL and device_of(spec).startswith("cuda")
+
+
 def may_be_beside(spec: ModelSpec) -> bool:
     """Whether a model may be loaded beside another, by its kind and its number format.
 

@@ -73,6 +73,8 @@ class Turns(Generic[Made]):
         with self._changed:
             while not (self._open or self._closed):
                 self._changed.wait()
+            if self._closed:
+                raise Stopped
 
     def may_take(self, place: int, size: int, allows: Callable[[int, int], bool]) -> bool:
         """Whether `size` bytes may be taken: now, or as soon as there is room; not where the turn has come before.
