@@ -12,9 +12,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import reference
+from shares import LONGEST_FIRST, WHOLE
 
 settings.register_profile(
     "wug",
+    max_examples=100 if WHOLE else 40,
     deadline=None,  # how long an example takes depends on the machine
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=os.environ.get("CI") == "true",
@@ -26,6 +28,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that would reach for the hub fails at once
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where workers share the files, the longest begin first, so that all end together."""
+    if hasattr(config, "workerinput"):
+        places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+        items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -8,6 +8,14 @@ from typing import TypeVar
 
 Case = TypeVar("Case")
 WHOLE = os.environ.get("WUG_TEST_WHOLE") == "yes"
+LONGEST_FIRST = (
+    *("test_reproduce", "test_ray", "test_docs_run", "test_editor_browser", "test_keyboard", "test_axe"),
+    *("test_seq2seq_engines", "test_charts_browser", "test_pcfgset_published", "test_editor_tools_browser"),
+    *("test_docs_site", "test_runs_browser", "test_fuzz", "test_watching", "test_reproduce_on_ray", "test_api"),
+    *("test_ahead", "test_deferred", "test_families_suites", "test_browser_pages", "test_demo", "test_scoring"),
+    *("test_notebook", "test_python_examples", "test_causal_head", "test_media", "test_resume"),
+)
+"""Test files that take longest; the others take seconds each."""
 
 
 def cases(always: Iterable[Case], at_night: Iterable[Case]) -> list[Case]:

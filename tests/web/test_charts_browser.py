@@ -334,11 +334,11 @@ def test_warnings_are_amber(served: Served, page: Any) -> None:
     assert red > green > blue
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report on eleven suites and two models."""
     results = [*material.every(), *(material.pairs(model="causal/EleutherAI/other@607a30d") for _ in range(1))]
-    path = tmp_path / "report.html"
+    path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render([Report(one, run=1) for one in results]), encoding="utf-8")
     return path.as_uri()
 

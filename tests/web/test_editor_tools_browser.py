@@ -36,7 +36,11 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
 @pytest.fixture
 def begin(page: Any, served: Any) -> Callable[[str], Any]:
     """Begin a suite; the page, ready to be written in."""
-    return lambda source="2x2": begun(page, served.site, source)
+
+    def start(source: str = "2x2") -> Any:
+        return begun(page, served.site, source)
+
+    return start
 
 
 @pytest.fixture
