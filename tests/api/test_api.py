@@ -412,9 +412,9 @@ def test_faults_of_a_dictionary_name_no_file_of_ours() -> None:
         wug.read_suite(3)  # type: ignore[arg-type]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _closed() -> Iterator[None]:
-    """Nothing stays open: what is dropped unclosed is an error as soon as it is collected."""
+    """Nothing stays open: what is dropped unclosed is an error as soon as it is collected, at the end at last."""
     import gc
 
     yield
