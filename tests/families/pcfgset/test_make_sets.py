@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from random import Random
 
 import pytest
@@ -25,7 +26,11 @@ from wug.families.pcfgset.make.exceptions import overgeneralisation
 from wug.families.pcfgset.make.pcfg import Sample, Strings, corpus
 from wug.files import read_lines
 
-CORPUS = corpus({"train": 4_000, "test": 600}, seed=1)
+
+@cache
+def small() -> dict[str, list[Sample]]:
+    """A corpus for all tests, made when the first of them needs it."""
+    return corpus({"train": 4_000, "test": 600}, seed=1)
 
 
 def sample(source: str) -> Sample:
@@ -33,7 +38,7 @@ def sample(source: str) -> Sample:
 
 
 def test_systematicity_keeps_the_pairs_out_of_training() -> None:
-    pool = [*CORPUS["train"], *CORPUS["test"]]
+    pool = [*small()["train"], *small()["test"]]
     split = splits.systematicity(pool)
     assert len(split.train) + len(split.test) == len(pool)
     assert not any(set(pairs(one.source.split())) & set(HELD_OUT) for one in split.train)
@@ -48,7 +53,7 @@ def test_other_pairs_can_be_held_out() -> None:
 
 
 def test_productivity_tests_what_is_longer_than_anything_trained_on() -> None:
-    split = splits.productivity(CORPUS["train"])
+    split = splits.productivity(small()["train"])
     assert max(parse(one.source).functions for one in split.train) == 8
     assert min(parse(one.source).functions for one in split.test) >= 9
 
@@ -82,7 +87,7 @@ def test_a_twin_stands_at_every_place_of_its_function() -> None:
 
 
 def test_each_function_has_equally_many_twins_one_function_a_line() -> None:
-    made = twins.beside_twins(CORPUS["test"], Random(0), 50)
+    made = twins.beside_twins(small()["test"], Random(0), 50)
     replaced = Counter[str]()
     for one, twin in made:
         (function,) = {word.removesuffix("_twin") for word in twin.source.split() if word.endswith("_twin")}
@@ -99,13 +104,13 @@ def test_without_a_number_there_are_as_many_twins_as_the_rarest_function_allows(
 
 def test_too_many_twins_are_refused() -> None:
     with pytest.raises(InputError, match="of 600 test lines have the function"):
-        twins.beside_twins(CORPUS["test"], Random(0), 1_000)
+        twins.beside_twins(small()["test"], Random(0), 1_000)
 
 
 def test_equally_distributed_turns_half_of_the_occurrences_into_twins() -> None:
     before, after = (
         Counter(word for one in samples for word in one.source.split())
-        for samples in (CORPUS["train"], twins.equally_distributed(CORPUS["train"], Random(0)))
+        for samples in (small()["train"], twins.equally_distributed(small()["train"], Random(0)))
     )
     for function in TWINNED:
         assert after[f"{function}_twin"] == before[function] // 2
@@ -113,7 +118,7 @@ def test_equally_distributed_turns_half_of_the_occurrences_into_twins() -> None:
 
 
 def test_primitive_adds_lines_with_one_twin_on_plain_strings() -> None:
-    train = CORPUS["train"]
+    train = small()["train"]
     made = twins.primitive(train, Strings(Random(0)), Random(0))
     assert made[: len(train)] == train
     added = [parse(one.source) for one in made[len(train) :]]
@@ -122,7 +127,7 @@ def test_primitive_adds_lines_with_one_twin_on_plain_strings() -> None:
 
 
 def test_exceptions_remap_one_pair_a_line() -> None:
-    made = overgeneralisation(CORPUS["train"], 0.005, Random(0))
+    made = overgeneralisation(small()["train"], 0.005, Random(0))
     assert {one.pair for one in made.remapped} == set(EXCEPTIONS)
     for one in made.remapped:
         assert one.pair in exceptions(one.source)
@@ -131,21 +136,21 @@ def test_exceptions_remap_one_pair_a_line() -> None:
 
 
 def test_only_the_exceptions_are_changed_in_training() -> None:
-    train = CORPUS["train"]
+    train = small()["train"]
     made = overgeneralisation(train, 0.002, Random(0))
     changed = {(new.source, new.target) for old, new in zip(train, made.train, strict=True) if old != new}
     assert changed == {(one.source, one.exception) for one in made.remapped}
 
 
 def test_about_half_of_the_exceptions_are_the_two_functions_alone() -> None:
-    made = overgeneralisation(CORPUS["train"], 0.002, Random(0))
+    made = overgeneralisation(small()["train"], 0.002, Random(0))
     short = sum(parse(one.source).functions == 2 for one in made.remapped)
     assert 0.3 <= short / len(made.remapped) <= 0.7
 
 
 def test_a_ratio_that_is_no_share_is_refused() -> None:
     with pytest.raises(InputError, match=r"the ratio of exceptions is 1\.5"):
-        overgeneralisation(CORPUS["train"], 1.5, Random(0))
+        overgeneralisation(small()["train"], 1.5, Random(0))
 
 
 def test_increasing_lengths_have_the_published_structure() -> None:
