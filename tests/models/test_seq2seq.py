@@ -7,6 +7,7 @@ import logging
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +52,23 @@ def load(folder: Path, **options: str) -> seq2seq.Seq2SeqModel:
     return model
 
 
+loaded = cache(load)
+"""The same model for whoever asks it nothing that changes it."""
+
+
+@cache
+def of_the_hub(folder: Path) -> tuple[Any, Any]:
+    """The tokenizer and the model as transformers loads them."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+
+
 def plain(folder: Path, source: str, most: int) -> list[str]:
     """One source through the model alone: token by token, no batch, no cache, no generate()."""
     import torch
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    tokenizer, model = of_the_hub(folder)
     asked = torch.tensor([tokenizer(source)["input_ids"]])
     written = [model.config.decoder_start_token_id]
     with torch.no_grad():
@@ -84,7 +95,7 @@ def test_an_answer_does_not_depend_on_the_batch(made: Maker, data: st.DataObject
     beams, batch = data.draw(st.sampled_from(["1", "3"])), data.draw(st.sampled_from(["1", "60", "100000"]))
     pool = tiny_seq2seq.sources(40, seed=2)
     sources = data.draw(st.lists(st.sampled_from(pool), min_size=1, max_size=10))
-    model = load(made(architecture), max_length="10", beams=beams, batch=batch)
+    model = loaded(made(architecture), max_length="10", beams=beams, batch=batch)
     alone = {source: texts(model.generate([source])) for source in sources}
     many = sources + data.draw(st.permutations(sources))
     assert texts(model.generate(many)) == [alone[source][0] for source in many]
