@@ -164,6 +164,10 @@ def estimates(outcomes: Iterable[Outcome], method: Method = "wilson") -> list[Es
     return collected.estimates(method)
 
 
+LATELY = 1_024
+"""Groups that are known by their identity."""
+
+
 class Collected:
     """The values of outcomes as arrays, however many there are: what estimates are made of."""
 
@@ -179,6 +183,8 @@ class Collected:
         """The place of each value's item."""
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
+        self._lately: dict[tuple[str, int, bool], tuple[int, Mapping[str, str]]] = {}
+        """The kinds of outcomes that came lately, by check and the identity of their groups, which are held."""
         self._kinds_of = array("i")
         """The kind of each value."""
 
@@ -197,9 +203,9 @@ class Collected:
             self._repeating[item] = self._sources[source]
         if row.value is None:
             return
-        key = (row.check, tuple(row.groups.items()), isinstance(row.value, bool))
-        kind = self._kinds.get(key)
-        self._kinds_of.append(self._new_kind(key) if kind is None else kind)
+        # Many outcomes share their groups, and the identity of what is held here is nobody else's.
+        known = self._lately.get((row.check, id(row.groups), isinstance(row.value, bool)))
+        self._kinds_of.append(self._kind(row) if known is None else known[0])
         self._values.append(row.value)
         self._items_of.append(item)
 
@@ -230,6 +236,17 @@ class Collected:
             return np.arange(count)
         known: dict[str, int] = {}
         return np.fromiter((known.setdefault(name, len(known)) for name in self._names), np.intp, count)
+
+    def _kind(self, row: Outcome) -> int:
+        """The number of the kind of an outcome whose groups did not come lately."""
+        judged = isinstance(row.value, bool)
+        key = (row.check, tuple(row.groups.items()), judged)
+        kind = self._kinds.get(key)
+        kind = self._new_kind(key) if kind is None else kind
+        if len(self._lately) == LATELY:
+            self._lately.clear()
+        self._lately[row.check, id(row.groups), judged] = (kind, row.groups)
+        return kind
 
     def _new_kind(self, key: _Kind) -> int:
         """The number of outcomes of one check with the same groups, which it is seen in for the first time."""

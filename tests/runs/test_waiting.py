@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from wug.errors import StoreError
 from wug.rows import Filter, fields_of, rows_of
 from wug.runs import waiting
 from wug.runs.schema import dump
+from wug.runs.seals import seal
 from wug.runs.store import Store
 from wug.runs.waiting import Waiting
 from wug.stats import Collected
@@ -111,3 +113,36 @@ def test_what_is_kept_is_written_as_pythons_json_writes_it(data: object) -> None
     except UnicodeEncodeError:  # half a character
         written = json.dumps(data, separators=compact)
     assert dump(data) == written
+
+
+def test_a_row_has_the_seal_that_reading_it_expects() -> None:
+    """Whatever its value, and whether its groups are known already, are another's equals, or have the same place."""
+    shared = {"type": "a\x1f'b\""}
+    values = [True, False, 1, 0.0, -0.0, 2.5, math.nan, None]
+    outcomes = [Outcome(f"é{n}", "check", value, shared, {"x": "\"'"}) for n, value in enumerate(values)]
+    outcomes += [Outcome("1", "check", 1.0, {"group": str(n)}, {}) for n in range(3 * waiting.KNOWN)]
+    held = Waiting()
+    for outcome in outcomes:
+        held.add(outcome)
+    rows = list(held)
+    assert [row[-1] for row in rows] == [seal(*row[:-1]) for row in rows]
+    assert [json.loads(row[5]) for row in rows] == [dict(outcome.groups) for outcome in outcomes]
+    assert [row[3:5] for row in rows[: len(values)]] == [
+        (1.0, 1), (0.0, 1), (1.0, 0), (0.0, 0), (0.0, 0), (2.5, 0), (None, 0), (None, 0),
+    ]  # fmt: skip
+    assert str(rows[4][3]) == "0.0"  # SQLite keeps no sign of a zero
+
+
+def test_groups_are_counted_alike_whether_outcomes_share_them_or_have_equal_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stats, "LATELY", 3)
+    kinds = [{"number": str(n)} for n in range(5)]
+    sharing, apart = Collected(), Collected()
+    for n in range(40):
+        sharing.add(Outcome(str(n), "accuracy", n % 3 == 0, kinds[n * n % 5]))
+        apart.add(Outcome(str(n), "accuracy", n % 3 == 0, dict(kinds[n * n % 5])))
+    assert sharing.estimates("wilson") == apart.estimates("wilson")
+    assert {one.group: one.n for one in sharing.estimates("wilson")} == {
+        "all": 40, "number=0": 8, "number=1": 16, "number=4": 16,
+    }  # fmt: skip

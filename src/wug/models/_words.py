@@ -119,6 +119,8 @@ class SpacedWords:
             # A name with white space in it is never a word of a text.
             if simple and number != vocabulary.unknown and name.split() == [name]
         }
+        self._sizes = np.zeros(max(self._index.values(), default=0) + 1, np.int32)
+        self._sizes[list(self._index.values())] = list(map(len, self._index))
 
     def read(self, texts: Sequence[str]) -> tuple[list[int], Spaced]:
         """The places of the texts that are so, and these texts; what others come to, `worded` says."""
@@ -126,14 +128,13 @@ class SpacedWords:
         lengths = np.fromiter(map(len, parts), np.int64, len(parts))
         total = int(lengths.sum())
         ids = np.fromiter(map(self._index.get, chain.from_iterable(parts), repeat(-1)), np.int64, total)
-        sizes = np.fromiter(map(len, chain.from_iterable(parts)), np.int32, total)
         first = np.cumsum(lengths) - lengths
         strange = np.zeros(len(parts), bool)
         strange[np.repeat(np.arange(len(parts)), lengths)[ids < 0]] = True
         if strange.any():
-            kept = np.repeat(~strange, lengths)
-            lengths, ids, sizes = lengths[~strange], ids[kept], sizes[kept]
+            ids, lengths = ids[np.repeat(~strange, lengths)], lengths[~strange]
             first = np.cumsum(lengths) - lengths
+        sizes = self._sizes[ids]
         running = np.cumsum(sizes + 1, dtype=np.int64)
         ends = running - 1 - np.repeat(running[first] - sizes[first] - 1, lengths)
         starts = ends - sizes

@@ -39,7 +39,11 @@ SUMMARY = ("run", "suite", "kind", "status", "n", "summary")
 
 def seal(*parts: object) -> bytes:
     """Eight bytes that change when any of the parts does."""
-    text = "\x1f".join(map(repr, parts))
+    return seal_of("\x1f".join(map(repr, parts)))
+
+
+def seal_of(text: str) -> bytes:
+    """The seal of parts that are written out with a separator between them."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 

@@ -178,9 +178,7 @@ class Store:
         }
         with self._transaction():
             number = self._insert("results", row)
-            self._db.executemany(
-                "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ((number, *outcome) for outcome in waiting)
-            )
+            self._db.executemany(f"INSERT INTO outcomes VALUES ({number:d}, ?, ?, ?, ?, ?, ?, ?, ?)", waiting)
             chain = waiting.chain
             made = result_seal(row, chain.length, chain.seal)
             self._db.execute(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import marshal
 import math
 import tempfile
@@ -12,11 +11,13 @@ from typing import Any, BinaryIO
 
 from wug.errors import StoreError
 from wug.runs.schema import dump, is_unicode
-from wug.runs.seals import Chain, seal
+from wug.runs.seals import Chain, seal_of
 from wug.types import Outcome, Value
 
 AT_ONCE = 5_000
 """Outcomes that are held in memory; more wait in a file."""
+KNOWN = 1_024
+"""Groups that are remembered."""
 
 
 class Waiting:
@@ -30,23 +31,33 @@ class Waiting:
         self.chain = Chain()
         """Over the seals of all of them."""
         self._rows: list[tuple[Any, ...]] = []
+        self._groups: dict[int, tuple[Mapping[str, str], str, str]] = {}
+        """Groups that came lately, by their identity: many outcomes share them."""
         self._file: BinaryIO | None = None
 
     def add(self, outcome: Outcome) -> None:
         """One more."""
-        item, check, value = outcome.item, outcome.check, outcome.value
-        row = (
-            self.chain.length,
-            item if item.isascii() else storable(item),
-            check if check.isascii() else storable(check),
-            _real(value),
-            int(isinstance(value, bool)),
-            _groups(tuple(outcome.groups.items())),
-            dump(_plain(outcome.detail)),
-        )
-        self._rows.append((*row, self.chain.add(seal(*row))))
+        item, check, value, groups = outcome.item, outcome.check, outcome.value, outcome.groups
+        judged = isinstance(value, bool)
+        known = self._groups.get(id(groups)) or self._dumped(groups)
+        place = self.chain.length
+        item = item if item.isascii() else storable(item)
+        check = check if check.isascii() else storable(check)
+        number = float(value) if isinstance(value, bool) else _real(value)
+        detail = dump(_plain(outcome.detail))
+        # As `seal` writes the parts of a row out, but faster.
+        parts = f"{place}\x1f{item!r}\x1f{check!r}\x1f{number!r}\x1f{judged:d}\x1f{known[2]}\x1f{detail!r}"
+        self._rows.append((place, item, check, number, int(judged), known[1], detail, self.chain.add(seal_of(parts))))
         if len(self._rows) == AT_ONCE:
             self._put_away()
+
+    def _dumped(self, groups: Mapping[str, str]) -> tuple[Mapping[str, str], str, str]:
+        """Groups as the store has them and as seals have that, known by their identity from now on."""
+        if len(self._groups) == KNOWN:
+            self._groups.clear()
+        dumped = dump(dict(groups))
+        found = self._groups[id(groups)] = (groups, dumped, repr(dumped))
+        return found
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         if self._file is not None:
@@ -78,12 +89,6 @@ class Waiting:
 def storable(text: str) -> str:
     """The text, with half characters written out: SQLite takes none."""
     return text if is_unicode(text) else text.encode("utf-8", "backslashreplace").decode()
-
-
-@functools.lru_cache(maxsize=1024)
-def _groups(pairs: tuple[tuple[str, str], ...]) -> str:
-    """The groups of an outcome; neighbours have the same."""
-    return dump(dict(pairs))
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:

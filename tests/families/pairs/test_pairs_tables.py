@@ -6,9 +6,11 @@ import csv
 import io
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from wug.families import pairs
 from wug.families.pairs.formats import blimp, focused
 from wug.families.pairs.formats.labels import Labels
 from wug.families.pairs.formats.tables import read_table
@@ -72,3 +74,16 @@ def test_pairs_are_the_same_whether_their_table_has_quotation_marks_or_not(
     ours, theirs = focused.parse_sentences(bare), focused.parse_sentences(quoted)
     assert ours.pairs == theirs.pairs
     assert ours.problems == theirs.problems
+
+
+def test_lines_that_are_no_rows_are_left_out_of_a_large_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are looked at three at a time here; a blank line stands among the second three, and at the end."""
+    monkeypatch.setattr("wug.families.pairs.formats.tables.AT_ONCE", 3)
+    table = [f"kind {n % 2}\tx\tGood {n}.\tBad {n} <eos> " for n in range(7)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(["pattern\ttype\tsent\tsent_alt", *table[:4], "", " \t ", *table[4:], "", ""]))
+    (suite,) = pairs.read(path, {})
+    assert isinstance(suite, pairs.PairsSuite)
+    assert [(pair.item, pair.good, pair.bad, pair.groups["pattern"]) for pair in suite.pairs] == [
+        (str(n + 1), f"Good {n}.", f"Bad {n}", f"kind {n % 2}") for n in range(7)
+    ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -155,16 +156,22 @@ def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
 
 def _checksum(pairs: Sequence[Pair]) -> str:
     """The same for any order of the pairs, except among those of one name, which only their order tells apart."""
-    return checksum_of(_line(pair) for pair in sorted(pairs, key=lambda pair: pair.item))
+    return checksum_of(_lines(sorted(pairs, key=attrgetter("item"))))
 
 
-def _line(pair: Pair) -> str:
-    match pair.target:
-        case Target(start, good_end, bad_end):
-            where = f"{start}-{good_end}-{bad_end}"
-        case _:
-            where = ""
-    return "\t".join((pair.item, pair.good, pair.bad, where, *_named(tuple(pair.groups.items()))))
+def _lines(pairs: Iterable[Pair]) -> Iterator[str]:
+    """What tells each pair from others; pairs of one kind share their groups, which are looked at once."""
+    named: dict[int, str] = {}
+    for pair in pairs:
+        groups = named.get(id(pair.groups))
+        if groups is None:
+            groups = named[id(pair.groups)] = "".join(f"\t{name}" for name in _named(tuple(pair.groups.items())))
+        match pair.target:
+            case None:
+                where = ""
+            case Target(start, good_end, bad_end):
+                where = f"{start}-{good_end}-{bad_end}"
+        yield f"{pair.item}\t{pair.good}\t{pair.bad}\t{where}{groups}"
 
 
 @lru_cache(maxsize=1024)

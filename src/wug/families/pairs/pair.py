@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,8 @@ from wug.types import Problem
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 """A stretch without white space; where a script writes none (Chinese, Japanese), one character."""
 
+_LAST = frozenset(f"{string.ascii_letters}{string.digits}.!?")
+"""How a sentence ends that has no white space and no `<eos>` behind it."""
 _PUNCTUATED = re.compile(r"(\W*)(\w|\w.*\w)(\W*)")
 
 
@@ -144,6 +147,8 @@ def same(pair: Pair) -> bool:
 
 def without_eos(text: str) -> str:
     """A sentence without `<eos>` and the white space around it."""
+    if text[-1:] in _LAST and text[:1].isalnum():  # as nearly all are: nothing to take away
+        return text
     return text.strip().removesuffix("<eos>").rstrip()
 
 

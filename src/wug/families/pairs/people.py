@@ -89,10 +89,13 @@ Run = Callable[[Any, Scorer], Iterator[Row]]
 
 
 def with_correlations(run: Run) -> Run:
-    """A suite's `run` that ends with the correlations, where people judged its pairs."""
+    """A suite's `run` that ends with the correlations, where people judged its `pairs`."""
 
     @functools.wraps(run)
     def rows(suite: Any, model: Scorer) -> Iterator[Row]:
+        if all(pair.human is None for pair in suite.pairs):
+            yield from run(suite, model)
+            return
         agreement = Agreement()
         for row in run(suite, model):
             if isinstance(row, Outcome):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
@@ -84,19 +84,20 @@ class PairsSuite:
     @with_correlations
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome for each pair, then what the reader should know about them."""
-        seen, by_language = _Seen(), ByLanguage()
+        seen, by_language = _Seen(), ByLanguage() if languages_of(self.pairs) else None
         step = max(1, model.chunk // 2)
         for first in range(0, len(self.pairs), step):
             numbers = range(first, min(first + step, len(self.pairs)))
             sentences = self.settings.target == "sentence"
             asked = numbers if sentences else [number for number in numbers if self._asked(self.pairs[number])]
-            answers = Scores.of(model.score(self._questions(asked)))
-            spans = [span for number in asked for span in self._spans(self.pairs[number])]
+            questions = self._questions(asked)
+            answers = Scores.of(model.score(questions))
+            spans = [None] * 2 * len(asked) if isinstance(questions, Texts) else self._all_spans(asked)
             measured = Measures(answers, spans, self.settings)
             plain = iter(zip(range(0, len(measured), 2), self._plain(measured, seen), strict=True))
             logprobs = measured.logprobs
             for pair in self.pairs[first : first + step]:
-                if not self._asked(pair):
+                if not sentences and not self._asked(pair):
                     outcome = _without_place(pair, seen)
                 else:
                     place, is_plain = next(plain)
@@ -105,9 +106,11 @@ class PairsSuite:
                     else:
                         scored = answers[place : place + 2] if self.settings.word_probs else ()
                         outcome = self._judge(pair, measured[place], measured[place + 1], seen, scored)
-                by_language.add(outcome)
+                if by_language is not None:
+                    by_language.add(outcome)
                 yield outcome
-        yield from by_language.estimates()
+        if by_language is not None:
+            yield from by_language.estimates()
         if self.settings.target == "word" and sees_right(model):
             yield Notice(RIGHT)
         yield from (Notice(text) for text in (*self.notices, *seen.notices(self.settings)))
@@ -137,6 +140,10 @@ class PairsSuite:
             return Turn(number)
         last = self.pairs[number - 1].line if number else None
         return Turn(number, self.lines[line], self.lines[0 if last is None else last + 1 : line])
+
+    def _all_spans(self, numbers: Iterable[int]) -> list[tuple[int, int] | None]:
+        """What counts of both texts of the pairs of these numbers."""
+        return [span for number in numbers for span in self._spans(self.pairs[number])]
 
     def _spans(self, pair: Pair) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
         """What counts of each text; None where all of it does."""

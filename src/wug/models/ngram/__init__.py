@@ -54,11 +54,11 @@ class NgramModel:
         """One answer for each request, in order, in natural logarithms."""
         texts = texts_of(requests)
         whole = self._whole(requests)
-        fit, spaced = self._spaced.read([texts[place] for place in whole])
+        fit, spaced = self._spaced.read(texts if len(whole) == len(texts) else [texts[place] for place in whole])
+        if len(fit) == len(texts):
+            return self._scored(texts, spaced)
         places = [whole[number] for number in fit]
         known = self._scored([texts[place] for place in places], spaced)
-        if len(places) == len(requests):
-            return known
         quick = frozenset(places)
         others = [place for place in range(len(requests)) if place not in quick]
         order = np.argsort([*places, *others])

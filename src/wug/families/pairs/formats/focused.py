@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 from wug.families.pairs.formats.labels import Grouping, Labels
@@ -114,13 +115,14 @@ def _pairs_of_lines(lines: Lines, columns: SentenceColumns, labels: Labels, grou
     places = {name: at for at, name in enumerate(lines.header)}
     good_at, bad_at, context_at = places[columns.good], places[columns.bad], places.get("context")
     item_at, groups_at = places.get(labels.item or "item"), [places[name] for name in grouping.columns]
-    known: dict[tuple[str, ...], Mapping[str, str]] = {}
+    known: dict[str | tuple[str, ...], Mapping[str, str]] = {}
+    key_of: Callable[[list[str]], str | tuple[str, ...]] = itemgetter(*groups_at) if groups_at else lambda _: ""
     pairs: list[Pair] = []
     for number, row in enumerate(lines.rows(), 1):
         good, bad = row[good_at], row[bad_at]
         if not good or good.isspace() or not bad or bad.isspace():
             return None
-        key = tuple([row[at] for at in groups_at])
+        key = key_of(row)
         groups = known.get(key)
         if groups is None:
             groups = known[key] = grouping.of(lines[number - 1])

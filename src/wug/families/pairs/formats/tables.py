@@ -10,6 +10,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, overload
 
@@ -17,6 +18,8 @@ from wug.errors import InputError, suggestion
 from wug.files import read_text, repeated, shortened, table_text
 from wug.types import Problem
 
+AT_ONCE = 4_096
+"""Rows that are looked at together."""
 GROUPS: Mapping[str, str] = {
     "pattern": "pattern",
     "condition": "condition",
@@ -234,9 +237,16 @@ class Lines(Sequence[Record]):
     def rows(self) -> Iterator[list[str]]:
         """The fields of each row, in the order of the header."""
         text, delimiter = self.text, self.delimiter
-        for start in self.starts:
-            end = text.find("\n", start)
-            yield text[start : None if end < 0 else end].split(delimiter)
+        for first in range(0, len(self.starts), AT_ONCE):
+            some = self.starts[first : first + AT_ONCE]
+            end = text.find("\n", some[-1])
+            lines = text[some[0] : None if end < 0 else end].split("\n")
+            if len(lines) != len(some):  # some of them are no rows
+                starts = {start - some[0] for start in some}
+                begins = accumulate((len(line) + 1 for line in lines), initial=0)
+                lines = [line for begin, line in zip(begins, lines, strict=False) if begin in starts]
+            for line in lines:
+                yield line.split(delimiter)
 
 
 def _unquoted(text: str, skipped: int, shape: _Shape) -> Table:
