@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import tiny_seq2seq
 from wug.models import _recorded, _unfinished, seq2seq
@@ -44,7 +45,7 @@ def alone(decoder: Any, sequence: Sequence[int], bound: int) -> Written:
 def test_answers_are_those_of_generate(made: Maker, architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that end at once, that outgrow their room, and that never end, in batches that shrink."""
     monkeypatch.setattr(_recorded, "ROWS", (1, 2, 4, 8))
-    monkeypatch.setattr(_recorded, "LENGTH", 4)
+    monkeypatch.setattr(_recorded, "LENGTHS", (4, 16, 64))
     monkeypatch.setattr(_recorded, "STEPS", 3)
     model, decoder, recorded = opened(made(architecture))
     sequences = model._words.read(tiny_seq2seq.sources(30, seed=4))
@@ -60,8 +61,8 @@ def test_answers_are_those_of_generate(made: Maker, architecture: str, monkeypat
 
 def test_answers_without_room_are_written_later(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_recorded, "ROWS", (1, 2, 4, 8))
-    monkeypatch.setattr(_recorded, "LENGTH", 4)
-    monkeypatch.setattr(_unfinished, "WIDTH", 4)
+    monkeypatch.setattr(_recorded, "LENGTHS", (4, 16, 64))
+    monkeypatch.setattr(_unfinished, "WIDTHS", (4, 16))
     model, decoder, recorded = opened(made("t5"))
     recorded.places = 64  # four sources of sixteen tokens, or one answer of sixty-four
     sequences = model._words.read(tiny_seq2seq.sources(12, seed=5))
@@ -104,3 +105,48 @@ def test_rules_that_are_not_known_are_left_to_generate(made: Maker) -> None:
         setattr(settings, name, None)
     settings.bad_words_ids, settings.suppress_tokens, settings.forced_bos_token_id = [[5], [2]], [9], 8
     assert Rules.of(settings, [2]) == Rules(0, [2], [5, 9], 8)
+
+
+def test_shapes_are_few_and_have_room_for_an_answer_within_a_source() -> None:
+    assert [_unfinished.width_for(size) for size in (1, 144, 145, 1024, 1037, 1153, 2400)] == [
+        144, 144, 1152, 1152, 1152, 2304, 4608,
+    ]  # fmt: skip
+    assert [_recorded._length(written) for written in (1, 63, 64, 255, 256, 1023, 1024, 2048)] == [
+        64, 64, 256, 256, 1024, 1024, 2048, 4096,
+    ]  # fmt: skip
+
+
+def held(places: Sequence[int], width: int, written: int) -> _unfinished.State:
+    """Answers of which as much is written, to sources that fill their width."""
+    rows = len(places)
+    layer = (torch.zeros(rows, 1, written, 2),) * 2 + (torch.zeros(rows, 1, width, 2),) * 2
+    columns = (torch.ones(rows, written), torch.full((rows,), 90), torch.ones(rows))
+    return _unfinished.State(list(places), torch.zeros(rows, 1, 1, width), *columns, [layer])
+
+
+def test_long_answers_of_all_batches_go_on_together_as_far_as_rows_are_free(
+    made: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four rows for the three widest; one narrower answer goes with them, and two more would need another shape."""
+    monkeypatch.setattr(_recorded, "ROWS", (1, 4, 16))
+    recorded = opened(made("t5"))[2]
+    states = [held([1, 2], 9, 64), held([3], 99, 64), held([4], 9, 64), held([5, 6], 99, 64), held([7], 99, 256)]
+    state, others = recorded._gathered(states)
+    assert (state.places, state.width) == ([3, 5, 6, 4], 99)
+    assert sorted(other.places for other in others) == [[1, 2], [7]]
+
+
+def test_sources_and_answers_of_many_lengths_are_written_as_generate_writes_them(
+    made: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the widths and lengths that a GPU is given; few rows, so that batches are parted."""
+    monkeypatch.setattr(_recorded, "ROWS", (1, 4, 8))
+    model, decoder, recorded = opened(made("t5"))
+    short = model._words.read(tiny_seq2seq.sources(9, seed=8))
+    long = [[token for token in sequence[:-1] for _ in range(14)] + sequence[-1:] for sequence in short]
+    sequences = [*short, *(sequence[-200:] for sequence in long)]
+    bounds = [(3, 65, 90)[place % 3] for place in range(len(sequences))]
+    found = recorded.write(sequences, bounds)
+    assert [w.tokens for w in found] == [alone(decoder, *asked).tokens for asked in zip(sequences, bounds, strict=True)]
+    assert {shape.width for shape in recorded._stages} == {144, 1152}
+    assert len({shape.length for shape in recorded._stages}) == 2

@@ -15,12 +15,12 @@ from typing import Any
 
 from wug.models._asking import Written, until_end
 from wug.models._token_rules import Choose, Rules
-from wug.models._unfinished import State, joined, width_for
+from wug.models._unfinished import State, fitting, joined, width_for
 
-ROWS = (16, 64, 256, 1024, 4096)
-"""Answers that are written together."""
-LENGTH = 32
-"""Tokens for which there is room at first; four times as many whenever an answer outgrows that."""
+ROWS = (64, 192, 4096)
+"""Answers that are written together. Each shape is recorded once, which takes as long as a thousand steps."""
+LENGTHS = (64, 256, 1024)
+"""Tokens for which there is room, more whenever an answer outgrows that: a step looks at all of it."""
 STEPS = 8
 """Steps between two looks at what has come to its end: looking is waiting for the GPU."""
 PLACES = 1 << 20
@@ -71,9 +71,9 @@ class Recorded:
         with torch.inference_mode():
             while waiting or going:
                 if waiting and sum(state.size for state in going) <= self.places:
-                    # The longest first: shorter ones go with them as long as there is room.
+                    # The longest first: shorter ones go with them as long as there is room, and so do their steps.
                     width = width_for(len(sequences[waiting[-1]]))
-                    size = max(1, min(ROWS[-1], self.places // max(width, LENGTH)))
+                    size = max(1, min(ROWS[-1], self.places // max(width, LENGTHS[0])))
                     waiting, batch = waiting[:-size], waiting[-size:]
                     state = self._opened(batch, [sequences[n] for n in batch], [bounds[n] for n in batch], width)
                 else:
@@ -89,7 +89,7 @@ class Recorded:
         self._stages.clear()
         self._memory = []
         torch.cuda.empty_cache()
-        if self.places < 2 * ROWS[0] * LENGTH:
+        if self.places < 2 * ROWS[0] * LENGTHS[0]:
             return None
         log.warning("memory ran out: going on with %s tokens at a time", f"{self.places // 2:,}")
         found = Recorded(self._model, self._rules, self._pad)
@@ -105,11 +105,17 @@ class Recorded:
         those = [state for state in going if state.tokens.shape[1] == shortest]
         others = [state for state in going if state.tokens.shape[1] != shortest]
         those.sort(key=lambda state: state.width, reverse=True)
-        chosen = [those.pop(0)]
-        while those and (those[0].width == chosen[0].width or sum(len(state.places) for state in chosen) < ROWS[0]):
-            chosen.append(those.pop(0))
+        size = max(_length(shortest), those[0].width)
+        chosen = [state for state in those if state.width == those[0].width]
+        those = those[len(chosen) :]
+        count = sum(len(state.places) for state in chosen)
+        room = self._rows(count, size)
+        for state in [*those]:
+            if count + len(state.places) <= room:  # rows that are computed in any case
+                count += len(state.places)
+                chosen.append(state)
+                those.remove(state)
         state = joined(chosen)
-        room = self._rows(len(state.places), max(_length(shortest), state.width))
         if len(state.places) > room:
             those.append(state.rows(slice(room, None)))
             state = state.rows(slice(room))
@@ -195,9 +201,9 @@ class Recorded:
         low = 0
         while low < len(sequences):
             high = len(sequences)
-            while high > low + 1 and (high - low) * width_for(len(sequences[high - 1])) ** 2 > ENCODED:
+            while high > low + 1 and (high - low) * _power(len(sequences[high - 1])) ** 2 > ENCODED:
                 high = (low + high) // 2
-            wide = width_for(len(sequences[high - 1]))
+            wide = min(width, _power(len(sequences[high - 1])))
             ids = torch.full((high - low, wide), self._pad)
             present = torch.zeros_like(ids)
             for row, sequence in enumerate(sequences[low:high]):
@@ -358,7 +364,9 @@ def _filled(layer: Any, keys: Any, values: Any) -> Any:
 
 def _length(written: int) -> int:
     """The length for an answer of so many tokens that goes on."""
-    length = LENGTH
-    while length <= written:
-        length *= 4
-    return length
+    return fitting(LENGTHS, written + 1)
+
+
+def _power(size: int) -> int:
+    """The power of two for so many tokens: reading is not recorded, and may take more shapes."""
+    return max(16, 1 << (size - 1).bit_length())

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-WIDTH = 16
-"""Tokens of the shortest sources; twice, four times … as many for longer ones."""
+WIDTHS = (144, 1152)
+"""Tokens for which there is room in a source; twice, four times … the last for longer ones.
+
+An eighth more than a power of two: an answer that was cut off at one, in a source that asks about it, has room.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +81,15 @@ def joined(states: Sequence[State]) -> State:
 
 def width_for(size: int) -> int:
     """The width for a source of so many tokens."""
-    return max(WIDTH, 1 << (size - 1).bit_length())
+    return fitting(WIDTHS, size)
+
+
+def fitting(sizes: Sequence[int], wanted: int) -> int:
+    """The first of some sizes that is enough; twice, four times … the last where none is."""
+    for size in sizes:
+        if size >= wanted:
+            return size
+    size = sizes[-1]
+    while size < wanted:
+        size *= 2
+    return size
