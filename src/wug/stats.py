@@ -184,7 +184,7 @@ class Collected:
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
         self._lately: dict[tuple[str, int, bool], tuple[int, Mapping[str, str]]] = {}
-        """The kinds of outcomes that came lately, by check and the identity of their groups, which are held."""
+        """The kinds of outcomes that came lately, by check and the identity of their groups, with a copy of these."""
         self._kinds_of = array("i")
         """The kind of each value."""
 
@@ -203,9 +203,9 @@ class Collected:
             self._repeating[item] = self._sources[source]
         if row.value is None:
             return
-        # Many outcomes share their groups, and the identity of what is held here is nobody else's.
+        # Many outcomes share their groups; those that were changed since, or came to stand in the same place, do not.
         known = self._lately.get((row.check, id(row.groups), isinstance(row.value, bool)))
-        self._kinds_of.append(self._kind(row) if known is None else known[0])
+        self._kinds_of.append(self._kind(row) if known is None or known[1] != row.groups else known[0])
         self._values.append(row.value)
         self._items_of.append(item)
 
@@ -243,9 +243,9 @@ class Collected:
         key = (row.check, tuple(row.groups.items()), judged)
         kind = self._kinds.get(key)
         kind = self._new_kind(key) if kind is None else kind
-        if len(self._lately) == LATELY:
+        if len(self._lately) >= LATELY:
             self._lately.clear()
-        self._lately[row.check, id(row.groups), judged] = (kind, row.groups)
+        self._lately[row.check, id(row.groups), judged] = (kind, dict(row.groups))
         return kind
 
     def _new_kind(self, key: _Kind) -> int:

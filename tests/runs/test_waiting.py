@@ -146,3 +146,16 @@ def test_groups_are_counted_alike_whether_outcomes_share_them_or_have_equal_ones
     assert {one.group: one.n for one in sharing.estimates("wilson")} == {
         "all": 40, "number=0": 8, "number=1": 16, "number=4": 16,
     }  # fmt: skip
+
+
+def test_groups_that_are_changed_between_two_outcomes_are_taken_as_they_are() -> None:
+    """As a family from elsewhere may do it: the same mapping, written anew for each outcome."""
+    groups: dict[str, str] = {}
+    held, collected = Waiting(), Collected()
+    for n, kind in enumerate(["a", "b", "b"]):
+        groups["kind"] = kind
+        outcome = Outcome(str(n), "accuracy", True, groups)
+        held.add(outcome)
+        collected.add(outcome)
+    assert [json.loads(row[5]) for row in held] == [{"kind": "a"}, {"kind": "b"}, {"kind": "b"}]
+    assert {one.group: one.n for one in collected.estimates("wilson")} == {"all": 3, "kind=a": 1, "kind=b": 2}

@@ -32,14 +32,16 @@ class Waiting:
         """Over the seals of all of them."""
         self._rows: list[tuple[Any, ...]] = []
         self._groups: dict[int, tuple[Mapping[str, str], str, str]] = {}
-        """Groups that came lately, by their identity: many outcomes share them."""
+        """Groups that came lately, by their identity, with a copy: many outcomes share them."""
         self._file: BinaryIO | None = None
 
     def add(self, outcome: Outcome) -> None:
         """One more."""
         item, check, value, groups = outcome.item, outcome.check, outcome.value, outcome.groups
         judged = isinstance(value, bool)
-        known = self._groups.get(id(groups)) or self._dumped(groups)
+        known = self._groups.get(id(groups))
+        if known is None or known[0] != groups:  # a mapping may have been changed since
+            known = self._dumped(groups)
         place = self.chain.length
         item = item if item.isascii() else storable(item)
         check = check if check.isascii() else storable(check)
@@ -53,10 +55,11 @@ class Waiting:
 
     def _dumped(self, groups: Mapping[str, str]) -> tuple[Mapping[str, str], str, str]:
         """Groups as the store has them and as seals have that, known by their identity from now on."""
-        if len(self._groups) == KNOWN:
+        if len(self._groups) >= KNOWN:
             self._groups.clear()
-        dumped = dump(dict(groups))
-        found = self._groups[id(groups)] = (groups, dumped, repr(dumped))
+        copied = dict(groups)
+        dumped = dump(copied)
+        found = self._groups[id(groups)] = (copied, dumped, repr(dumped))
         return found
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
