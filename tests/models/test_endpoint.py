@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -527,8 +528,9 @@ def test_a_server_may_be_asked_from_within_an_event_loop() -> None:
     async def ask(model: EndpointScorer) -> Scored:
         return one(model, "The dogs bark")
 
-    with serving(openai) as server:
-        assert asyncio.run(ask(scorer(server))) == EXPECTED
+    # In a thread of its own: in this one a browser, opened by another test, may have left a loop that runs.
+    with serving(openai) as server, ThreadPoolExecutor(1) as apart:
+        assert apart.submit(lambda: asyncio.run(ask(scorer(server)))).result() == EXPECTED
 
 
 def test_without_httpx_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
