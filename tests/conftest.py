@@ -90,3 +90,14 @@ def tiny_causal(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
         return made[key]
 
     return make
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Torch computes with two threads, as on a machine with two cores."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)

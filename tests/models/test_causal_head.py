@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,14 +50,6 @@ LENGTHS = [3, 71, 19, 1, 150, 2, 44, 19, 128, 7]
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the 211 words of the tiny models stand in four blocks, the last not full, and places in several."""
     monkeypatch.setattr(head, "BLOCK", (13, 64))
-
-
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 def tiny(name: str, **settings: Any) -> Any:

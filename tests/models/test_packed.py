@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,6 @@ from wug.models.causal.trial import choose_engine
 from wug.models.causal.workers import Workers
 
 LENGTHS = [98, 1, 2, 17, 128, 200, 60, 129, 41, 17, 3, 127]
-
-
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 def packed_layers(model: Any) -> list[str]:
