@@ -144,7 +144,7 @@ class Planner:
         folder = self._folder / "models" / name
         profile = [self._filled(word, seed)[0] for word in test.profile] + [*(test.small if self._small else ())]
         command = (
-            *("train", *(network.small if self._small else network.train), source),
+            *("train", *(network.small if self._small else (*network.train, *test.train)), source),
             *("-o", str(folder), "--seed", str(seed), *self._options),
             *((*profile, "--db", str(self._store)) if profile else ()),
         )

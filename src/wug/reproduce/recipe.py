@@ -74,6 +74,8 @@ class Test:
     """By network; None where the paper has no such cell."""
     train_on: str = ""
     """What the network is trained on, as in `{substitutivity}/primitive`; empty for a network that is there."""
+    train: tuple[str, ...] = ()
+    """More arguments of that training, after the network's own; not in a miniature."""
     suite: str = ""
     """The test: a file or folder of a material, or a suite by its name."""
     group: str = "all"
@@ -143,6 +145,7 @@ def parse(text: str, name: str, file: Path) -> Recipe:
         for network in networks.values():
             _require_known(network.score, materials, file, f"network {network.name!r}")
         tests = tuple(_test(row, networks, materials, file) for row in data.pop("tests"))
+        _require_one_training(tests, file)
         return Recipe(name=name, materials=materials, networks=networks, tests=tests, **_frozen(data))
     except KeyError as error:
         raise InputError(f"has no {error.args[0]!r}", file=file) from None
@@ -168,6 +171,16 @@ def _test(row: dict[str, Any], networks: Mapping[str, Network], materials: Mappi
         raise InputError(what, file=file, place=f"test {test.row!r}")
     _require_known((test.train_on, test.suite, *test.profile), materials, file, f"test {test.row!r}")
     return test
+
+
+def _require_one_training(tests: Iterable[Test], file: Path) -> None:
+    """An error where tests that share a training want it otherwise."""
+    wanted: dict[str, Test] = {}
+    for test in tests:
+        first = wanted.setdefault(test.train_on, test)
+        if test.train != first.train:
+            what = f"is asked of the model that {first.row!r} trains, with another train: give both the same"
+            raise InputError(what, file=file, place=f"test {test.row!r}")
 
 
 def _require_known(texts: Iterable[str], materials: Mapping[str, Material], file: Path, place: str) -> None:
