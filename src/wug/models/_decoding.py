@@ -14,8 +14,9 @@ from wug.models import _greedy, _weights
 from wug.models._ahead import Ahead
 from wug.models._asking import Written, batches, until_end
 from wug.models._hardware import halving, ran_out
+from wug.models._leaps import tells_distances
 from wug.models._loading import Loading
-from wug.models._recorded import Recorded
+from wug.models._recorded import LENGTHS, Recorded
 from wug.models._spec import ModelSpec
 from wug.models._token_rules import Rules
 
@@ -182,8 +183,17 @@ class Decoder:
         rules = Rules.of(self.model.generation_config, self._ends)
         if rules is None or not self.padded:
             return None
+
+        def is_right(steps: int | None) -> bool:
+            found.steps = steps
+            return self._is_right(lambda rows: found.write(rows, [TRIED] * len(rows)))
+
         found = Recorded(self.model, rules, self._pad)
-        return found if self._is_right(lambda rows: found.write(rows, [TRIED] * len(rows))) else None
+        if not is_right(None):
+            return None
+        leaps = tells_distances(self.model.config) and is_right(1)
+        found.steps = LENGTHS[0] if leaps else None
+        return found
 
     @cached_property
     def ahead(self) -> Ahead | None:

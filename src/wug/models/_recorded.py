@@ -9,13 +9,17 @@ batch is enough. Nothing here needs a GPU but the recording; elsewhere the same 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from wug.models._asking import Written, until_end
+from wug.models._leaps import ROWS as LEAPING
+from wug.models._leaps import TOKENS, Leaping, Long, LongShape, write_on
 from wug.models._token_rules import Choose, Rules
-from wug.models._unfinished import State, fitting, joined, width_for
+from wug.models._unfinished import State, fitting, joined, room_for, static_cache, width_for
 
 ROWS = (64, 192, 4096)
 """Answers that are written together. Each shape is recorded once, which takes as long as a thousand steps."""
@@ -27,7 +31,7 @@ PLACES = 1 << 20
 """Tokens, of sources or of answers, for whose keys and values there is room; less where memory is short."""
 SHARE = 0.25
 """Of the free memory, how much keys and values may take."""
-ENCODED = 1 << 24
+ENCODED = 1 << 26
 """Attention weights of a head that are computed at a time when sources are read."""
 NEAR = 1e-4
 """Nats between the two best tokens below which rounding could have chosen, in float32."""
@@ -53,10 +57,13 @@ class Recorded:
         import torch
 
         self._model, self._rules, self._pad = model, rules, pad
+        self.steps: int | None = None
+        """Tokens after which answers are written by leaps; None: never."""
         self._near = NEAR if model.dtype == torch.float32 else 0.0
         self._choose = rules.chooser(model.device)
         self._ends = torch.tensor(list(rules.ends), device=model.device)
         self._stages: dict[Shape, Stage] = {}
+        self._leaping: dict[LongShape, Leaping] = {}
         self._memory: list[tuple[Any, ...]] = []
         self._pool = torch.cuda.graph_pool_handle() if model.device.type == "cuda" else None
         self.places = PLACES
@@ -70,15 +77,21 @@ class Recorded:
         going: list[State] = []
         with torch.inference_mode():
             while waiting or going:
+                long = [state for state in going if self._is_long(state)]
                 if waiting and sum(state.size for state in going) <= self.places:
                     # The longest first: shorter ones go with them as long as there is room, and so do their steps.
                     width = width_for(len(sequences[waiting[-1]]))
                     size = max(1, min(ROWS[-1], self.places // max(width, LENGTHS[0])))
                     waiting, batch = waiting[:-size], waiting[-size:]
                     state = self._opened(batch, [sequences[n] for n in batch], [bounds[n] for n in batch], width)
+                    found = self._continued(state, going)
+                elif long:
+                    going = [state for state in going if not self._is_long(state)]
+                    found = self._leapt(long, sequences)
                 else:
                     state, going = self._gathered(going)
-                for place, tokens, nearest in self._continued(state, going):
+                    found = self._continued(state, going)
+                for place, tokens, nearest in found:
                     answers[place] = replace(until_end(tokens, self._rules.ends), doubtful=nearest < self._near)
         return [answers[place] for place in range(len(sequences))]
 
@@ -87,14 +100,43 @@ class Recorded:
         import torch
 
         self._stages.clear()
+        self._leaping.clear()
         self._memory = []
         torch.cuda.empty_cache()
         if self.places < 2 * ROWS[0] * LENGTHS[0]:
             return None
         log.warning("memory ran out: going on with %s tokens at a time", f"{self.places // 2:,}")
         found = Recorded(self._model, self._rules, self._pad)
-        found.places = self.places // 2
+        found.places, found.steps = self.places // 2, self.steps
         return found
+
+    def _is_long(self, state: State) -> bool:
+        """Whether answers are to be written on by leaps, for which there is memory."""
+        size = max(state.width, int(state.bounds.max()) + TOKENS)
+        return self.steps is not None and state.tokens.shape[1] >= self.steps and LEAPING[0] * size <= self.places
+
+    def _leapt(
+        self, long: Sequence[State], sequences: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[int, list[int], float]]:
+        """Long answers as they come to their end; of sources of like width together."""
+        those = sorted(long, key=lambda state: (state.tokens.shape[1], state.width), reverse=True)
+        for _, same in groupby(those, key=lambda state: (state.tokens.shape[1], state.width)):
+            state = joined(list(same))
+            most = int(state.bounds.max())
+            size = max(state.width, most + TOKENS)
+            rows = next(rows for rows in reversed(LEAPING) if rows * size <= self.places)
+            for first in range(0, len(state.places), rows):
+                part = state.rows(slice(first, first + rows))
+                answers = Long.of(part, [sequences[place] for place in part.places], most)
+                yield from write_on(answers, most, self._room_to_leap)
+
+    def _room_to_leap(self, shape: LongShape, like: Long) -> Leaping:
+        """The memory of a shape, with its pass recorded on a GPU."""
+        if shape not in self._leaping:
+            self._leaping[shape] = Leaping(shape, self._model, self._choose, self._ends, self._memory, like)
+            if self._pool is not None:
+                self._leaping[shape].record(self._pool)
+        return self._leaping[shape]
 
     def _gathered(self, going: Sequence[State]) -> tuple[State, list[State]]:
         """Answers to go on with, and the others: of the shortest, which then go on with longer ones.
@@ -124,6 +166,9 @@ class Recorded:
     def _continued(self, state: State, going: list[State]) -> Iterator[tuple[int, list[int], float]]:
         """Answers as they come to their end; those that need more room, or find none, are added to those `going` on."""
         self._allocate(state)
+        if self._is_long(state):
+            going.append(state.narrowed())
+            return
         length, width = _length(state.tokens.shape[1]), state.width
         while state.places:
             if state.tokens.shape[1] == length:
@@ -201,9 +246,9 @@ class Recorded:
         low = 0
         while low < len(sequences):
             high = len(sequences)
-            while high > low + 1 and (high - low) * _power(len(sequences[high - 1])) ** 2 > ENCODED:
+            while high > low + 1 and (high - low) * _wide(len(sequences[high - 1])) ** 2 > ENCODED:
                 high = (low + high) // 2
-            wide = min(width, _power(len(sequences[high - 1])))
+            wide = min(width, _wide(len(sequences[high - 1])))
             ids = torch.full((high - low, wide), self._pad)
             present = torch.zeros_like(ids)
             for row, sequence in enumerate(sequences[low:high]):
@@ -222,25 +267,11 @@ class Stage:
         self, shape: Shape, model: Any, choose: Choose, ends: Any, memory: Sequence[tuple[Any, ...]], like: State
     ) -> None:
         import torch
-        from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache, StaticLayer
         from transformers.modeling_outputs import BaseModelOutput
 
         self._shape, self._model, self._choose, self._ends = shape, model, choose, ends
-        self._kept = [
-            tuple(
-                flat[: shape.rows * tensor.shape[1] * size * tensor.shape[3]].view(
-                    shape.rows, tensor.shape[1], size, tensor.shape[3]
-                )
-                for flat, tensor, size in zip(
-                    flats, tensors, (shape.length, shape.length, shape.width, shape.width), strict=True
-                )
-            )
-            for flats, tensors in zip(memory, like.kept, strict=True)
-        ]
-        mine = [_filled(StaticLayer(shape.length), keys, values) for keys, values, _, _ in self._kept]
-        theirs = [_filled(DynamicLayer(), keys, values) for _, _, keys, values in self._kept]
-        self._sizes = [layer.cumulative_length for layer in mine]
-        self._cache = EncoderDecoderCache(Cache(layers=mine), Cache(layers=theirs))
+        self._kept = room_for(memory, like.kept, shape.rows, shape.length, shape.width)
+        self._cache, self._sizes = static_cache(self._kept)
         new = like.tokens.new_zeros
         self._mask = like.mask.new_zeros(shape.rows, 1, 1, shape.width)
         self._least = torch.finfo(like.mask.dtype).min
@@ -353,20 +384,11 @@ class Stage:
             self._step()
 
 
-def _filled(layer: Any, keys: Any, values: Any) -> Any:
-    """A layer of a cache with its memory."""
-    layer.keys, layer.values, layer.dtype, layer.device = keys, values, keys.dtype, keys.device
-    if hasattr(layer, "cumulative_length"):
-        layer.cumulative_length = layer.cumulative_length.to(keys.device)
-    layer.is_initialized = True
-    return layer
-
-
 def _length(written: int) -> int:
     """The length for an answer of so many tokens that goes on."""
     return fitting(LENGTHS, written + 1)
 
 
-def _power(size: int) -> int:
-    """The power of two for so many tokens: reading is not recorded, and may take more shapes."""
-    return max(16, 1 << (size - 1).bit_length())
+def _wide(size: int) -> int:
+    """Room in which a source of so many tokens is read: reading is not recorded, and may take more shapes."""
+    return max(16, 1 << (size - 1).bit_length()) if size <= 128 else 128 * math.ceil(size / 128)

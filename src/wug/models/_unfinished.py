@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
+Layer: TypeAlias = tuple[Any, Any, Any, Any]
+"""Keys and values of an answer, then of its source: (rows, heads, tokens, size of a head)."""
 WIDTHS = (144, 1152)
 """Tokens for which there is room in a source; twice, four times … the last for longer ones.
 
@@ -26,7 +28,7 @@ class State:
     bounds: Any
     nearest: Any
     """Nats between the best and the second token, where they came closest."""
-    kept: Sequence[tuple[Any, Any, Any, Any]]
+    kept: Sequence[Layer]
     """For each layer, keys and values of the answer, but for its last token, then of the source."""
 
     @property
@@ -93,3 +95,37 @@ def fitting(sizes: Sequence[int], wanted: int) -> int:
     while size < wanted:
         size *= 2
     return size
+
+
+def room_for(memory: Sequence[Sequence[Any]], like: Sequence[Layer], rows: int, length: int, width: int) -> list[Layer]:
+    """Keys and values for answers of so many tokens and sources of that width, in memory that is there."""
+    return [
+        (
+            *(
+                flat[: rows * tensor.shape[1] * size * tensor.shape[3]].view(
+                    rows, tensor.shape[1], size, tensor.shape[3]
+                )
+                for flat, tensor, size in zip(flats, tensors, (length, length, width, width), strict=True)
+            ),
+        )
+        for flats, tensors in zip(memory, like, strict=True)
+    ]
+
+
+def static_cache(kept: Sequence[Layer]) -> tuple[Any, list[Any]]:
+    """The keys and values as a cache of transformers, and for each layer the number of its tokens, to be set."""
+    from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache, StaticLayer
+
+    mine = [_filled(StaticLayer(keys.shape[2]), keys, values) for keys, values, _, _ in kept]
+    theirs = [_filled(DynamicLayer(), keys, values) for _, _, keys, values in kept]
+    cache = EncoderDecoderCache(Cache(layers=mine), Cache(layers=theirs))
+    return cache, [layer.cumulative_length for layer in mine]
+
+
+def _filled(layer: Any, keys: Any, values: Any) -> Any:
+    """A layer of a cache with its memory."""
+    layer.keys, layer.values, layer.dtype, layer.device = keys, values, keys.dtype, keys.device
+    if hasattr(layer, "cumulative_length"):
+        layer.cumulative_length = layer.cumulative_length.to(keys.device)
+    layer.is_initialized = True
+    return layer

@@ -1,0 +1,127 @@
+"""Long answers that are written many tokens at a time are those of `generate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import tiny_seq2seq
+from wug.models import _leaps, _recorded, seq2seq
+from wug.models._asking import until_end
+from wug.models._recorded import Recorded
+from wug.models._spec import ModelSpec
+from wug.models._token_rules import Rules
+from wug.runs.opening import builtin_models
+
+Maker = Any
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    """The folder of a tiny model of an architecture, made once."""
+    return tiny_seq2seq.maker(tmp_path_factory.mktemp)
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches small enough to be parted, and to shrink while they are written."""
+    monkeypatch.setattr(_recorded, "LEAPING", (1, 2, 4))
+    monkeypatch.setattr(_leaps, "ROWS", (1, 2, 4))
+    monkeypatch.setattr(_leaps, "PASSES", 2)
+
+
+def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, Recorded]:
+    """The plain model, the decoder in it, and a way of writing that leaps from the first token on."""
+    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", "engine": "transformers"}))
+    assert isinstance(model, seq2seq.Seq2SeqModel)
+    decoder: Any = model._decoder
+    rules = Rules.of(decoder.model.generation_config, decoder._ends)
+    assert rules is not None
+    leaping = Recorded(decoder.model, rules, decoder._pad)
+    leaping.places, leaping.steps = 1 << 13, 1
+    return model, decoder, leaping
+
+
+def plainly(decoder: Any, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[tuple[Any, bool]]:
+    """What generate() of transformers writes for each sequence by itself."""
+    rows = [
+        decoder._generate([sequence], bound)["sequences"][0].tolist()
+        for sequence, bound in zip(sequences, bounds, strict=True)
+    ]
+    return [(written.tokens, written.ended) for written in (until_end(row, decoder._ends) for row in rows)]
+
+
+@pytest.mark.parametrize("tokens", [2, 5, 32])
+def test_answers_are_those_of_generate(made: Maker, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that end, that stop at bounds of their own, and that never end, to sources of many lengths."""
+    for module in (_leaps, _recorded):
+        monkeypatch.setattr(module, "TOKENS", tokens)
+    model, decoder, leaping = opened(made("t5"))
+    sequences = model._words.read(tiny_seq2seq.sources(14, seed=4))
+    bounds = [(1, 7, 40, 21)[place % 4] for place in range(len(sequences))]
+    found = leaping.write(sequences, bounds)
+    assert [(w.tokens, w.ended) for w in found] == plainly(decoder, sequences, bounds)
+    assert leaping._leaping
+    assert {written.ended for written in found} == {True, False}
+
+
+def test_the_built_in_model_leaps_where_it_repeats_itself_and_is_right_where_it_does_not() -> None:
+    """A long answer takes far fewer passes than tokens; short ones among it are the same."""
+    model, decoder, leaping = opened(builtin_models()["wug-pcfg"])
+    leaping.steps, leaping.places = 4, 1 << 12
+    texts = ["repeat repeat repeat repeat repeat A1 B2", "append A1 B7 C3 K1 , reverse K1 L2 M3", "echo A1 B2 C3 D4 E5"]
+    sequences, bounds = model._words.read(texts), [150, 60, 60]
+    passes: list[int] = []
+    taken = _leaps.Leaping._pass
+
+    def counted(self: _leaps.Leaping) -> None:
+        passes.append(1)
+        taken(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_leaps.Leaping, "_pass", counted)
+        patch.setattr(_recorded, "LENGTHS", (4, 16, 64, 256))
+        found = leaping.write(sequences, bounds)
+    assert [(w.tokens, w.ended) for w in found] == plainly(decoder, sequences, bounds)
+    assert not any(written.doubtful for written in found)
+    assert len(found[0].tokens) > 60
+    assert len(passes) < len(found[0].tokens) / 3
+
+
+def test_a_tie_is_said(made: Maker) -> None:
+    """Two words with the same weights are equally probable wherever one of them is written."""
+    model, decoder, leaping = opened(made("t5"))
+    sequences = model._words.read(tiny_seq2seq.sources(8, seed=6))
+    written = [token for answer in leaping.write(sequences, [9] * 8) for token in answer.tokens]
+    common = max(written, key=written.count)
+    head = decoder.model.get_output_embeddings().weight
+    with torch.no_grad():
+        head[537 if common != 537 else 536] = head[common]
+    found = leaping.write(sequences, [9] * 8)
+    assert [common in answer.tokens for answer in found if not answer.doubtful].count(True) == 0
+    assert any(answer.doubtful for answer in found)
+
+
+def test_what_followed_the_last_tokens_before_is_guessed_to_follow_again() -> None:
+    """The longest that is alike counts, then the last; it goes round and round, and a new token is repeated."""
+    here = _leaps.Leaping.__new__(_leaps.Leaping)
+    here._steps, here._columns = torch.arange(6), torch.arange(12)
+    here._text = torch.tensor(
+        [
+            [-1, -1, 5, 6, 7, 9, 6, 8, 5, 6, 0, 0],  # after 5 6 came 7, though after 6 alone came 8 last
+            [-1, 1, 2, 3, 1, 2, 3, 1, 2, 0, 0, 0],  # a circle
+            [-1, -1, -1, 4, 5, 6, 7, 8, 0, 0, 0, 0],  # 8 is new
+        ]
+    )
+    end = torch.tensor([[10], [9], [8]])
+    assert here._guesses(end).tolist() == [[7, 9, 6, 8, 5], [3, 1, 2, 3, 1], [8, 8, 8, 8, 8]]
+
+
+def test_only_models_that_know_distances_alone_leap(made: Maker) -> None:
+    """Others would be told wrong places, or places that they have not."""
+    assert _leaps.tells_distances(opened(made("t5"))[1].model.config)
+    assert not any(_leaps.tells_distances(opened(made(name))[1].model.config) for name in ("bart", "marian"))
