@@ -35,6 +35,8 @@ class Steps:
         self._records = lesson.recordable and self._device.type == "cuda"
         self._rehearsed: dict[Any, int] = {}
         self._recorded: dict[Any, tuple[Any, Batch, Any]] = {}
+        # One for all shapes, of which one is played back at a time: each by itself would hold on to its memory.
+        self._pool = torch.cuda.graph_pool_handle() if self._records else None
 
     def take(self, batch: Batch) -> Any:
         """Learn from a batch; its loss."""
@@ -87,7 +89,7 @@ class Steps:
         inputs = {name: tensor.clone() for name, tensor in batch.items()}
         graph = torch.cuda.CUDAGraph()
         try:
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, pool=self._pool):
                 loss = self._step(inputs)
         except RuntimeError as error:
             log.warning("the steps of this model cannot be recorded (%s): slower", str(error).split("\n")[0])
