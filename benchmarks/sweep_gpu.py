@@ -1,6 +1,7 @@
 """How busy a GPU is during a sweep: checkpoints of one model by some thousand sentences, beside a shell loop.
 
     python benchmarks/sweep_gpu.py                                40 checkpoints of 160M, 6,700 sentences, cuda
+    python benchmarks/sweep_gpu.py --workers 1                    all of the sweep in one process
     python benchmarks/sweep_gpu.py --device cpu --small           the same way with small models, on any machine
 
 wug is run from the tree that this file is in. Besides torch and transformers it needs the few packages that the program
@@ -8,11 +9,11 @@ says are missing; without a network, bring them along: `pip install --target pac
 `PYTHONPATH=packages python benchmarks/sweep_gpu.py`.
 
 Of the sweep it is also told how long no model was asked, since none was ready, as a share of the time from the first
-question to the last, and what each stage took a model; stages of several models overlap. `ask` is a model's turn, its
-answers judged, and beside it the questions that a thread asked ahead of its turn; `wait` is the turn's wait for its
-model, which may be asked meanwhile. `load` is the whole of a load after
-its files were hashed, in it `build` (tokenizer and weights, by transformers), `reference` (probes on the CPU), `copy`
-to the GPU, `compare` (the probes there) and `check` (trees beside single texts).
+question to the last, and what each stage took a model; stages of several models overlap, in one process or in several.
+`ask` is a model asked and its answers judged; `wait`, in one process, is the turn's wait for its model. `load` is the
+whole of a load after its files were hashed, in it `build` (tokenizer and weights, by transformers), `reference` (probes
+on the CPU), `copy` to the GPU, `compare` (the probes there) and `check` (trees beside single texts). `asked_at_a_time`
+is how many models were asked at a time on average, while any was.
 
 The GPU's utilisation is asked for every 50 ms, by NVML (pynvml) or else by nvidia-smi. It counts as idle for what is
 left to 100 %, from the first sample in which it works to the last one. Each checkpoint of 160M takes 0.65 GB of
@@ -60,6 +61,7 @@ def main() -> None:
     reader.add_argument("--loop", type=int, default=6, help="models of the shell loop")
     reader.add_argument("--small", action="store_true", help="small models, few of them, for a trial")
     reader.add_argument("--device", default="cuda")
+    reader.add_argument("--workers", type=int, help="processes of the sweep; as many as wug finds best unless given")
     reader.add_argument("--suite", help="a suite to ask instead of made sentences, such as a folder of BLiMP")
     reader.add_argument("--folder", type=Path, help="where to work; a temporary folder unless it is given")
     given = reader.parse_args()
@@ -77,7 +79,8 @@ def main() -> None:
         names = sorted((folder / "run").iterdir(), key=lambda path: int(path.name.rpartition("-")[2]))
         told(what="checkpoints made", models=len(names), seconds=round(time.monotonic() - began, 1))
         alone(names[0], suite, given.device)
-        report("one sweep", given.device, [f"{folder}/run/*"], suite, len(names), folder / "stages.json")
+        how = [] if given.workers is None else ["--workers", str(given.workers)]
+        report("one sweep", given.device, [f"{folder}/run/*"], suite, len(names), folder / "stages.json", how)
         report("a shell loop", given.device, [str(name) for name in names[: given.loop]], suite, given.loop)
     finally:
         if given.folder is None:
@@ -119,7 +122,15 @@ def alone(model: Path, suite: str, device: str) -> None:
     told(what="one model", questions=len(requests), **{name: round(value, 2) for name, value in seconds.items()})
 
 
-def report(title: str, device: str, models: Sequence[str], suite: str, count: int, stages: Path | None = None) -> None:
+def report(
+    title: str,
+    device: str,
+    models: Sequence[str],
+    suite: str,
+    count: int,
+    stages: Path | None = None,
+    how: Sequence[str] = (),
+) -> None:
     """Run commands one after the other, and print how long that took and how idle the GPU was.
 
     With a file for `stages`, also what those of a sweep took.
@@ -131,7 +142,7 @@ def report(title: str, device: str, models: Sequence[str], suite: str, count: in
         for model in models:
             program = ["-m", "wug"] if stages is None else [__file__, INSIDE, str(stages)]
             command = [sys.executable, *program, "-q", "run", suite, "--model", f"causal:{model}"]
-            command += ["--device", device, "--no-cache", "--no-save", "--format", "csv"]
+            command += ["--device", device, "--no-cache", "--no-save", "--format", "csv", *how]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     spent = time.monotonic() - began
     idle, at_nought = idle_share(samples), share_at_nought(samples)
@@ -188,11 +199,13 @@ def inside(file: Path, command: Sequence[str]) -> None:
 
 
 def summary(spans: Sequence[Span]) -> Mapping[str, Any]:
-    """How long no model was asked, and what each stage took: for each model that was ready, and at most."""
+    """How long no model was asked, and what each stage took: for each model that was asked, and at most."""
     waited, whole = waiting(spans)
-    models = sum(span.name == "wait" for span in spans) or 1
+    asked = [span.ended - span.began for span in spans if span.name == "ask"]
+    models = len(asked) or 1
     found: dict[str, Any] = {
         "from_first_to_last": round(whole, 2),
+        "asked_at_a_time": round(sum(asked) / (whole - waited), 2) if whole > waited else "not known here",
         "waited": round(waited, 2),
         "waited_share": f"{100 * waited / whole:.1f} %" if whole else "not known here",
     }
@@ -294,10 +307,12 @@ def _read_on(process: subprocess.Popen[str], samples: list[int]) -> None:
 def make_checkpoints(folder: Path, given: argparse.Namespace) -> None:
     """Checkpoints of a model of Pythia's shape with the tokenizer of wug-causal, each with other weights."""
     import torch
+    import transformers
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     from wug.runs.opening import builtin_models
 
+    transformers.logging.disable_progress_bar()
     tokenizer = AutoTokenizer.from_pretrained(builtin_models()["wug-causal"])
     shape: dict[str, Any] = {
         "hidden_size": given.width,

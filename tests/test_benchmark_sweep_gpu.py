@@ -43,15 +43,15 @@ def test_waiting_is_when_no_model_is_asked_between_the_first_question_and_the_la
         benchmark.Span("ask", 10.0, 14.0),
         benchmark.Span("load", 3.0, 15.0),
         benchmark.Span("ask", 15.0, 18.0),  # nobody was asked from 14 to 15
-        benchmark.Span("ask", 16.0, 17.0),  # ahead
+        benchmark.Span("ask", 16.0, 17.0),  # by another process
         benchmark.Span("wait", 17.5, 18.0),
         benchmark.Span("ask", 18.0, 20.0),
-        benchmark.Span("wait", 20.0, 21.0),  # for a model that failed
     ]
     assert benchmark.waiting(spans) == (1.0, 10.0)
     found = benchmark.summary(spans)
     assert found["waited_share"] == "10.0 %"
-    assert found["ask"] == {"a_model": 3.333, "longest": 4.0}  # 10 s, three models
+    assert found["ask"] == {"a_model": 2.5, "longest": 4.0}  # 10 s, four models
+    assert found["asked_at_a_time"] == 1.11  # 10 s in 9
     assert benchmark.waiting(spans[:1]) == (0.0, 0.0)
 
 

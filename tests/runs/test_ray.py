@@ -341,5 +341,5 @@ def test_without_ray_installed_the_message_says_what_to_install(monkeypatch: pyt
     refused(said, "--engine ray needs packages that are not installed: pip install 'wug[ray]'")
 
 
-def test_workers_without_ray_are_a_mistake_of_usage() -> None:
-    refused(wug("run", "wug_agreement_pp", "--workers", "2"), "--workers is for --engine ray")
+def test_workers_for_a_single_model_without_ray_are_a_mistake_of_usage() -> None:
+    refused(wug("run", "wug_agreement_pp", "--workers", "2"), "--workers is for several models, or for --engine ray")

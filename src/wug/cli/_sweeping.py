@@ -99,14 +99,14 @@ def plan(
 
 def run(plan: Plan, store: Store | None, cache: Cache | None, *, engine: str, workers: int | None) -> Swept:
     """Ask all models, here or on a cluster."""
-    from wug.runs.sweep import sweep
-
     with _progress() as tell:
         if engine == "ray":
             from wug.runs.ray import sweep_on_ray
 
             return sweep_on_ray(plan, workers=workers, store=store, cache=cache, tell=tell)
-        return sweep(plan, store=store, cache=cache, tell=tell)
+        from wug.runs.processes import sweep_here
+
+        return sweep_here(plan, workers=workers, store=store, cache=cache, tell=tell)
 
 
 def deliver(

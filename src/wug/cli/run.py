@@ -59,7 +59,11 @@ if TYPE_CHECKING:
     help="Also write the results to a file; its suffix says how: .json .csv .tsv .md .tex, .html a report.",
 )
 @click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="With --engine ray, how many models or copies at a time."
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many models at a time, each in a process of its own; with --engine ray also copies of one.  [default: as "
+    "many as keep a GPU busy; 1 on a CPU]",
 )
 @click.option("--sweep", "sweep_name", metavar="NAME", help="Keep the runs as one sweep of this name.")
 @click.option("--dry-run", is_flag=True, help="Print what would be asked, and how much of it is cached; ask nothing.")
@@ -119,8 +123,8 @@ def command(
         sweep_name = sweep_name or written.name
     if not asked:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
-    if workers is not None and engine == "local":
-        raise click.UsageError("--workers is for --engine ray")
+    if workers is not None and workers > 1 and engine == "local" and not sweeping.are_many(models):
+        raise click.UsageError("--workers is for several models, or for --engine ray")
     if accept and not fetch:
         raise click.UsageError("--accept is for --fetch")
     if fetch:

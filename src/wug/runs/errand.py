@@ -1,4 +1,4 @@
-"""What a process of a cluster does for a command elsewhere: asks a model, and sends back what it has found.
+"""What another process does for a command: asks a model, and sends back what it has found.
 
 Errors travel as texts, since not every one of them can be pickled.
 """
@@ -15,14 +15,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from wug import stats
 from wug.errors import WugError
 from wug.models import ModelSpec
 from wug.runs.cache import Block, Cache
-from wug.runs.evaluate import ask_through, evaluate
+from wug.runs.evaluate import ask_through, judged, prepare
 from wug.runs.opening import Opened, open_model
+from wug.runs.remembered import whose
+from wug.stages import Stage, stage
 from wug.types import Result, Suite
 
 WAITING = 2
@@ -65,6 +67,13 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """That the model was asked before, and its run in the store."""
+
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """That all is done, or why it is not."""
 
@@ -72,9 +81,35 @@ class Ended:
     model: str = ""
     error: str | None = None
     warnings: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    """What took how long, where somebody measures."""
 
 
-Message: TypeAlias = Begun | Answered | Found | Ended
+Message: TypeAlias = Begun | Answered | Found | Done | Ended
+
+
+class Before(Protocol):
+    """What was found of models before, as far as it is known where they are asked."""
+
+    def run(self, opened: Opened) -> int | None:
+        """The complete run of a model; None where it is to be asked."""
+
+    def answers(self, opened: Opened) -> Sequence[tuple[bytes, Block]]:
+        """Answers of a model that need not be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Answers that came with the errand."""
+
+    known: Sequence[tuple[bytes, Block]]
+
+    def run(self, opened: Opened) -> None:
+        """Nothing: who sent the errand has looked."""
+
+    def answers(self, opened: Opened) -> Sequence[tuple[bytes, Block]]:
+        """Those that were sent."""
+        return self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +135,11 @@ class Report:
 
 def ask_model(errand: Errand, suites: Sequence[Suite], known: Sequence[tuple[bytes, Block]]) -> Iterator[Message]:
     """What a model says to some suites, as it is found; `known` are answers of its that need not be asked for."""
+    yield from run_errand(errand, suites, Sent(known))  # Ray wants a generator
+
+
+def run_errand(errand: Errand, suites: Sequence[Suite], before: Before) -> Iterator[Message]:
+    """The same; what was found before is looked up when it is known what the model is."""
     messages: queue.Queue[Message] = queue.Queue(WAITING)
     attempt = uuid.uuid4().hex
     yield Begun(attempt)
@@ -108,13 +148,8 @@ def ask_model(errand: Errand, suites: Sequence[Suite], known: Sequence[tuple[byt
         with _warnings() as said:
             name, error = "", None
             try:
-                with closing(_Told(messages.put, known)) as cache:
-                    _go_to(errand.folder)
-                    opened = open_model(errand.spec)
-                    asker = ask_through(opened, cache, cache.tell)
-                    for result in evaluate(suites, asker, errand.interval):
-                        messages.put(Found(result))
-                    name = str(asker.model.id)
+                _go_to(errand.folder)
+                name = _ask(errand, suites, before, messages.put)
             except Exception as fault:
                 error = _spoken(fault)
             messages.put(Ended(attempt, name, error, tuple(said)))
@@ -123,6 +158,13 @@ def ask_model(errand: Errand, suites: Sequence[Suite], known: Sequence[tuple[byt
     while not isinstance(message := messages.get(), Ended):
         yield message
     yield message
+
+
+def known_answers(cache: Cache, opened: Opened) -> list[tuple[bytes, Block]]:
+    """All answers that a cache has of a model."""
+    owner = whose(opened.can, opened.id, opened.options, opened.given)
+    blocks = (cache.block(owner, number) for number, _ in cache.keys(owner))
+    return [(owner, block) for block in blocks if block is not None]
 
 
 def describe_copy(spec: ModelSpec, folder: str) -> Report:
@@ -138,6 +180,22 @@ def ask_copy(spec: ModelSpec, folder: str, questions: Sequence[Any]) -> Report:
         return [opened.id, *(opened.score if opened.can == "scorer" else opened.generate)(questions)]
 
     return _report(answers)
+
+
+def _ask(errand: Errand, suites: Sequence[Suite], before: Before, pass_on: Callable[[Message], None]) -> str:
+    """The model's id, once all that it was asked is passed on."""
+    opened = open_model(errand.spec)
+    if (run := before.run(opened)) is not None:
+        pass_on(Done(run))
+        return str(opened.id)
+    with closing(_Told(pass_on, before.answers(opened))) as cache:
+        asker = ask_through(opened, cache, cache.tell)
+        with stage("load"):
+            tasks = prepare(suites, asker)
+        with stage("ask"):
+            for result in judged(tasks, asker, errand.interval):
+                pass_on(Found(result))
+        return str(asker.model.id)
 
 
 class _Told(Cache):

@@ -116,7 +116,19 @@ def ask_through(model: Any, cache: Cache | None = None, progress: Progress | Non
 
 def evaluate(suites: Sequence[Suite], asker: Asker, method: stats.Method = "wilson") -> Iterator[Result]:
     """A result for each suite; the questions of many of them are asked together first."""
-    for task in _asked(_tasks(suites, asker), asker):
+    yield from judged(prepare(suites, asker), asker, method)
+
+
+def prepare(suites: Sequence[Suite], asker: Asker) -> list[Task]:
+    """What is to be asked, counted; a model that is not loaded yet is, if the cache does not answer it all."""
+    tasks = _tasks(suites, asker)
+    asker.model.prepare(_questions(tasks))
+    return tasks
+
+
+def judged(tasks: Sequence[Task], asker: Asker, method: stats.Method) -> Iterator[Result]:
+    """A result for each task of a model that is prepared."""
+    for task in _asked(tasks, asker, counted=True):
         yield _judge(task, asker, method)
 
 
@@ -142,12 +154,11 @@ def record(
     whole = model if isinstance(model, Opened) else Opened(model)
     report = Report(tell)
     asker = ask_through(whole, cache, report.answered)
-    tasks = _tasks(suites, asker)
-    asker.model.prepare(_questions(tasks))  # a model that cannot be loaded leaves no run behind
+    tasks = prepare(suites, asker)  # a model that cannot be loaded leaves no run behind
     results: list[Result] = []
     try:
         if store is None:
-            results += (_judge(task, asker, interval) for task in _asked(tasks, asker, counted=True))
+            results += judged(tasks, asker, interval)
             return Recorded(None, tuple(results))
         key = _key(tasks, whole, interval)
         with store.writing(key, whole.id, command, origin=origin, sweep=sweep, **named(whole)) as (number, add):

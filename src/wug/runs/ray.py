@@ -1,9 +1,8 @@
 """Models on a Ray cluster: a task a model where there are more models than GPUs, copies of one where there are fewer.
 
 Ray decides where tasks run, starts those of lost machines anew, and holds back what nobody has taken yet. Here is what
-travels (`errand.py` has what happens there), and the one writer: answers and results come to this process, which keeps
-them as a run on this machine would. Tasks rather than actors: an actor that Ray starts anew may wait for ever for a
-machine that is gone.
+travels (`errand.py` has what happens there): answers and results come to this process, the one writer (`gathering.py`).
+Tasks rather than actors: an actor that Ray starts anew may wait for ever for a machine that is gone.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,12 @@ from wug.errors import MissingExtra, ModelError, WugError
 from wug.models import ModelSpec
 from wug.runs import errand
 from wug.runs.cache import Block, Cache
-from wug.runs.errand import Answered, Begun, Described, Ended, Errand, Found, Message
-from wug.runs.evaluate import Recorded, named, record
+from wug.runs.errand import Described, Errand, known_answers
+from wug.runs.gathering import Gathering, UnderWay
 from wug.runs.opening import Opened, open_unloaded
-from wug.runs.remembered import whose
-from wug.runs.store import Store, run_key
-from wug.runs.sweep import Keeping, Plan, Swept, Tell, Told, failing, planned
-from wug.types import Answer, Request, Result, Scored
+from wug.runs.store import Store
+from wug.runs.sweep import Plan, Swept, Tell
+from wug.types import Answer, Request, Scored
 
 RETRIES = 5
 """How often Ray starts a task anew whose process or machine was lost."""
@@ -55,10 +53,11 @@ def sweep_on_ray(
     """Ask every model on the cluster that Ray finds or starts; each run is in the store once its model is done."""
     with joined() as ray:
         cluster = _Cluster(ray, workers)
-        work = _Sweeping(plan, cluster, Keeping(plan, store), cache, tell or (lambda told: None))
-        missing = work.missing()
+        gathering = Gathering(plan, store, cache, tell)
+        missing = gathering.missing(gathering.keeping.done)
+        work = _Sweeping(cluster, gathering)
         work.in_copies(missing) if len(missing) < cluster.copies else work.a_task_each(missing)
-        return work.ended()
+        return gathering.ended()
 
 
 @contextmanager
@@ -103,43 +102,11 @@ class _Cluster:
         return self.ray.remote(max_retries=RETRIES, **needs, **more)(function)
 
 
-@dataclass(slots=True)
-class _UnderWay:
-    """A model whose task is somewhere on the cluster."""
-
-    spec: ModelSpec
-    results: list[Result] = field(default_factory=list)
-    attempt: str | None = None
-    """The attempt that this process was told of first."""
-    ended: Ended | None = None
-
-
 class _Sweeping:
     """A sweep on a cluster."""
 
-    def __init__(self, plan: Plan, cluster: _Cluster, keeping: Keeping, cache: Cache | None, tell: Tell) -> None:
-        self._plan, self._cluster, self._keeping, self._cache, self._tell = plan, cluster, keeping, cache, tell
-        self._swept = Swept()
-        self._warned: set[str] = set()
-
-    def missing(self) -> list[ModelSpec]:
-        """The models that are not done, as far as that can be told here."""
-        left = []
-        for spec in self._plan.models:
-            run = self._keeping.done(spec)
-            if run is None:
-                left.append(spec)
-            else:
-                self._swept.before += 1
-                self._swept.found[str(planned(spec))] = self._keeping.recorded(run)
-        return left
-
-    def ended(self) -> Swept:
-        """What came of it, in the order of the models."""
-        names = [str(planned(spec)) for spec in self._plan.models]
-        self._swept.found = {name: self._swept.found[name] for name in names if name in self._swept.found}
-        self._told("")
-        return self._swept
+    def __init__(self, cluster: _Cluster, gathering: Gathering) -> None:
+        self._cluster, self._gathering, self._plan = cluster, gathering, gathering.plan
 
     def a_task_each(self, models: Sequence[ModelSpec]) -> None:
         """One task a model; Ray places them, and starts those of lost machines anew."""
@@ -149,42 +116,28 @@ class _Sweeping:
         )
         suites = ray.put(list(self._plan.suites))
         waiting = iter(models)
-        under_way: dict[Any, _UnderWay] = {}
+        under_way: dict[Any, UnderWay] = {}
         while True:
             while len(under_way) < self._most() and (spec := next(waiting, None)) is not None:
                 what = Errand(spec, str(Path.cwd()), self._plan.interval)
-                under_way[task.remote(what, suites, ray.put(self._known(spec)))] = _UnderWay(spec)
+                under_way[task.remote(what, suites, ray.put(self._known(spec)))] = UnderWay(spec)
             if not under_way:
                 return
             (stream, *_), _ = ray.wait(list(under_way), num_returns=1, fetch_local=False)
             model = under_way[stream]
             try:
-                self._heed(model, ray.get(next(stream)))
+                self._gathering.heed(model, ray.get(next(stream)))
             except StopIteration:
                 del under_way[stream]
-                self._keep(model)
+                self._gathering.keep(model)
             except ray.exceptions.RayError as error:
                 del under_way[stream]
-                with failing(str(planned(model.spec)), self._swept):
-                    raise ModelError(f"Ray gave it up: {_first(error)}") from None
+                self._gathering.give_up(model, f"Ray gave it up: {_first(error)}")
 
     def in_copies(self, models: Sequence[ModelSpec]) -> None:
         """One model after the other, each in copies on all of the cluster."""
         for spec in models:
-            name = str(planned(spec))
-            self._told(name)
-            with failing(name, self._swept):
-                opened = _spread(self._cluster, spec)
-                self._swept.found[name] = record(
-                    self._plan.suites,
-                    opened,
-                    command=self._plan.command,
-                    store=self._keeping.store,
-                    cache=self._cache,
-                    interval=self._plan.interval,
-                    tell=lambda done, total, name=name: self._told(name, (done, total)),  # type: ignore[misc]
-                    sweep=self._keeping.number,
-                )
+            self._gathering.ask(spec, lambda spec=spec: _spread(self._cluster, spec))  # type: ignore[misc]
 
     def _most(self) -> int:
         """Tasks that are submitted: not more than the user allows; else enough for those machines that are there."""
@@ -192,65 +145,13 @@ class _Sweeping:
 
     def _known(self, spec: ModelSpec) -> list[tuple[bytes, Block]]:
         """The answers that the cache has of a model whose files are here."""
-        if self._cache is None:
+        if self._gathering.cache is None:
             return []
         try:
             opened = open_unloaded(spec)
         except WugError:
             return []  # asking it will tell what is wrong
-        if opened is None:
-            return []
-        owner = whose(opened.can, opened.id, opened.options, opened.given)
-        blocks = (self._cache.block(owner, number) for number, _ in self._cache.keys(owner))
-        return [(owner, block) for block in blocks if block is not None]
-
-    def _heed(self, model: _UnderWay, message: Message) -> None:
-        match message:
-            case Begun(attempt):
-                model.attempt = attempt
-                self._told(str(planned(model.spec)))
-            case Answered(owner, blocks, done, total):
-                if self._cache is not None and blocks:
-                    self._cache.write(owner, blocks)
-                self._told(str(planned(model.spec)), (done, total))
-            case Found(result):
-                model.results.append(result)
-            case Ended():
-                model.ended = message
-
-    def _keep(self, model: _UnderWay) -> None:
-        """Put what a model found into the store, all at once."""
-        name = str(planned(model.spec))
-        ended = model.ended or Ended(error="its task ended without a word")
-        if model.ended is not None and model.attempt not in (None, ended.attempt):
-            log.warning("%s was begun again, because the machine or the process that had it was lost", name)
-        for warning in ended.warnings:
-            if warning not in self._warned:
-                log.warning("%s", warning)
-                self._warned.add(warning)
-        with failing(name, self._swept):
-            if ended.error is not None:
-                raise ModelError(ended.error)
-            self._swept.found[name] = self._recorded(model, ended)
-        self._told(name)
-
-    def _recorded(self, model: _UnderWay, ended: Ended) -> Recorded:
-        store, results = self._keeping.store, model.results
-        if store is None:
-            return Recorded(None, tuple(results))
-        given = dict(model.spec.options)
-        key = run_key([result.signature for result in results], {"interval": self._plan.interval, "given": given})
-        if (run := self._keeping.complete(key, model.spec)) is not None:
-            self._swept.before += 1
-            return self._keeping.recorded(run)
-        spoken = named(Opened(None, model.spec))
-        number = store.begin(key, ended.model, self._plan.command, sweep=self._keeping.number, **spoken)
-        kept = tuple(store.add(number, result) for result in results)
-        store.finish(number, "failed" if any(result.status == "failed" for result in results) else "complete")
-        return Recorded(number, kept)
-
-    def _told(self, name: str, questions: tuple[int, int] = (0, 0)) -> None:
-        self._tell(Told(self._swept.done, len(self._plan.models), name, questions, self._swept.before))
+        return [] if opened is None else known_answers(self._gathering.cache, opened)
 
 
 class Spread:

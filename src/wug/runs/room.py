@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -26,12 +27,43 @@ TAKEN = 2
 """Times the size of its files that a model which is being loaded takes, or will."""
 MOST = 8
 """Models beside the one that is asked: each has its thread, and all share Python's lock."""
+WORKERS = 8
+"""Processes of a sweep that share a GPU."""
+EACH = 2_000_000_000
+"""Bytes that a process takes on a GPU beside its model."""
 AVAILABLE = re.compile(r"^MemAvailable: *(\d+) kB$", re.MULTILINE)
 
 
 def threads_ahead() -> int:
     """Threads that make models ready: half of the cores that wug may use, so that asking has the other half."""
     return max(1, min(MOST, cores() // 2))
+
+
+def processes(models: Sequence[ModelSpec]) -> int:
+    """Processes that models of a sweep are best shared out to: several on a GPU alone, as cores and memory allow."""
+    if len(models) < 2 or not all(_shares_gpu(spec) for spec in models):
+        return 1
+    sizes = [size for spec in models if (size := size_of(spec)) is not None]
+    free = _free(models[0])
+    if not sizes or any(bytes_ is None for bytes_ in free):
+        return 1
+    need = ROOM * max(sizes) + EACH
+    return max(1, min(len(models), WORKERS, cores() // 2, *(bytes_ // need for bytes_ in free if bytes_ is not None)))
+
+
+def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
+    """Threads that each of so many processes computes with; None for as many as one process would.
+
+    On a CPU the last digits may hang on it, so there it is what it would be.
+    """
+    if not all(spec.kind in NEURAL and device_of(spec) != "cpu" for spec in models):
+        return None
+    return max(1, threads() // max(1, count))
+
+
+def _shares_gpu(spec: ModelSpec) -> bool:
+    alone = spec.options.get("device_map", "no") == "no"
+    return alone and spec.kind in SEVERAL and device_of(spec).startswith("cuda")
 
 
 def allows(spec: ModelSpec, size: int, waiting: int, loading: int) -> bool:

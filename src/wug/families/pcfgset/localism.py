@@ -212,4 +212,8 @@ def _levels(samples: Sequence[Sample]) -> list[list[tuple[int, int]]]:
     return levels
 
 
-LOCALISM = PcfgTest("localism", CHECKS, _sources, _by_level, lambda sample: (sample.expression.outermost or "none",))
+def _outermost(sample: Sample) -> tuple[str, ...]:
+    return (sample.expression.outermost or "none",)
+
+
+LOCALISM = PcfgTest("localism", CHECKS, _sources, _by_level, _outermost)

@@ -12,7 +12,7 @@ from wug.families.pcfgset.layout import name_of_answers, ratio_name, stem
 from wug.families.pcfgset.lines import Line, at, read_pair, refuse
 from wug.families.pcfgset.plain import answers_to
 from wug.families.pcfgset.predictions import Epoch, read_log
-from wug.families.pcfgset.suite import Answered, PcfgSuite, PcfgTest, empty_answers
+from wug.families.pcfgset.suite import Answered, Ask, PcfgSuite, PcfgTest, empty_answers
 from wug.files import checksum
 from wug.types import Check, Estimate, Outcome, Problem, Row
 
@@ -128,13 +128,21 @@ def _sources(items: Sequence[Exceptional]) -> list[str]:
     return [item.line.source for item in items]
 
 
-OVERGENERALISATION = PcfgTest(
-    "overgeneralisation",
-    CHECKS,
-    _sources,
-    lambda items, ask: judge(items, ask(_sources(items))),
-    lambda item: (item.pair, item.line.groups["function"]),
-)
-PROFILE: PcfgTest[Epoch] = PcfgTest(
-    "overgeneralisation", CHECKS, sources=lambda epochs: [], judge=lambda epochs, ask: profile(epochs)
-)
+def _asked(items: Sequence[Exceptional], ask: Ask) -> Iterator[Row]:
+    return judge(items, ask(_sources(items)))
+
+
+def _levels(item: Exceptional) -> tuple[str, ...]:
+    return item.pair, item.line.groups["function"]
+
+
+def _nothing(epochs: Sequence[Epoch]) -> list[str]:
+    return []
+
+
+def _profiled(epochs: Sequence[Epoch], ask: Ask) -> Iterator[Row]:
+    return profile(epochs)
+
+
+OVERGENERALISATION = PcfgTest("overgeneralisation", CHECKS, _sources, _asked, _levels)
+PROFILE = PcfgTest("overgeneralisation", CHECKS, _nothing, _profiled)

@@ -12,7 +12,7 @@ from wug.families.pcfgset.language import HELD_OUT, SourceFault, pairs, parse
 from wug.families.pcfgset.layout import name_beside, name_of_answers
 from wug.families.pcfgset.lines import Line, line_of, read_pair, refuse
 from wug.families.pcfgset.predictions import Predicted, aligned, is_table, read_plain, read_table
-from wug.families.pcfgset.suite import STOPPED, Answered, PcfgSuite, PcfgTest, bounded, empty_answers
+from wug.families.pcfgset.suite import STOPPED, Answered, Ask, PcfgSuite, PcfgTest, bounded, empty_answers
 from wug.files import checksum, read_lines
 from wug.stats import estimate
 from wug.types import Check, Outcome, Row, Source
@@ -124,4 +124,8 @@ def _levels(line: Line) -> tuple[str, ...]:
     return next(held_out, ""), line.groups["function"]
 
 
-PLAIN = PcfgTest("plain", CHECKS, _sources, lambda lines, ask: judge(lines, ask(_sources(lines))), _levels)
+def _asked(lines: Sequence[Line], ask: Ask) -> Iterator[Row]:
+    return judge(lines, ask(_sources(lines)))
+
+
+PLAIN = PcfgTest("plain", CHECKS, _sources, _asked, _levels)

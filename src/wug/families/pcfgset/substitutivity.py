@@ -159,4 +159,8 @@ def _asked(pairs: Sequence[Twins], ask: Ask) -> Iterator[Row]:
     return judge(pairs, answers[: len(pairs)], answers[len(pairs) :])
 
 
-SUBSTITUTIVITY = PcfgTest("substitutivity", CHECKS, _sources, _asked, lambda pair: (pair.function,))
+def _levels(pair: Twins) -> tuple[str, ...]:
+    return (pair.function,)
+
+
+SUBSTITUTIVITY = PcfgTest("substitutivity", CHECKS, _sources, _asked, _levels)

@@ -1,0 +1,241 @@
+"""A sweep shared out to processes: the same results and rows as in one, whatever becomes of the processes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pickle
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiny
+import trainings
+from command_line import refused, wug
+from patience import PATIENCE
+from wug.runs.opening import BUILTIN_MODELS, open_suites
+from wug.runs.store import Store
+from wug.runs.sweeps import find, runs_of
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are as on Linux")
+
+ECHO = "import sys\nfor line in sys.stdin:\n    print(line.split(maxsplit=1)[1].strip(), flush=True)\n"
+"""A program that knows what to copy is."""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three checkpoints, and two suites that ask for scores and for text."""
+    monkeypatch.chdir(tmp_path)
+    trainings.training(tmp_path / "run", {10: 1, 20: 4, 100: 3})
+    trainings.suite(tmp_path / "words.jsonl")
+    (tmp_path / "copying").mkdir()
+    (tmp_path / "copying" / "test.src").write_text("copy A1\ncopy B2\n")
+    (tmp_path / "copying" / "test.tgt").write_text("A1\nB2\n")
+
+
+def both_ways(*command: str) -> None:
+    """A command says and keeps the same in one process and in two."""
+    plain = wug(*command, "--db", "plain.db", "--cache", "plain.cache", "--workers", "1")
+    shared = wug(*command, "--db", "shared.db", "--cache", "shared.cache", "--workers", "2")
+    assert plain.code == 0, plain.err
+    assert shared.code == 0, shared.err
+    assert shared.out == plain.out
+    assert kept("shared.db") == kept("plain.db")
+    assert cached("shared.cache") == cached("plain.cache") != []
+
+
+def kept(name: str) -> list[Any]:
+    """All that a store has, run by run, without times and places."""
+    store = Store(Path(name))
+    return [
+        (
+            run.specification,
+            run.model,
+            run.status,
+            [dataclasses.replace(found, outcomes=tuple(found.outcomes)) for found in store.results(run.id)],
+        )
+        for run in sorted(store.runs(), key=lambda run: run.specification or "")
+    ]
+
+
+def cached(name: str) -> list[Any]:
+    """The answers that a cache has, as they are kept."""
+    with closing(sqlite3.connect(name)) as db:
+        return db.execute("SELECT model, keys, answers, seal FROM blocks ORDER BY model, keys").fetchall()
+
+
+def test_processes_keep_what_one_process_does(tmp_path: Path) -> None:
+    both_ways("run", "words.jsonl", "--model", "ngram:run/*", "--format", "json")
+    store = Store(tmp_path / "shared.db")
+    assert [run.specification for run in runs_of(store.shelf, find(store.shelf, "1"))] == [
+        f"ngram:run/checkpoint-{step}.arpa" for step in (10, 20, 100)
+    ]
+
+
+def test_neural_models_give_the_same_numbers_in_processes(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        tiny.save_causal(tmp_path / f"m/step-{seed}", seed=seed)
+    both_ways("run", "words.jsonl", "--model", "causal:m/*", "--device", "cpu", "--format", "json")
+
+
+def test_what_is_done_or_cached_is_not_asked_again(tmp_path: Path) -> None:
+    command = ("run", "copying", "--kind", "pcfgset", *counting(tmp_path, "ab"), "--format", "json", "--workers", "2")
+    said = wug(*command, "--sweep", "s")
+    assert said.code == 0, said.err
+    assert Counter((tmp_path / "started").read_text()) == Counter("ab")
+    again = wug(*command, "--sweep", "s")
+    assert again.out == said.out
+    assert wug(*command, "--sweep", "t").out == said.out  # by the cache
+    assert Counter((tmp_path / "started").read_text()) == Counter("ab")
+    assert [len(runs_of(shelf, find(shelf, name))) for shelf in [_store().shelf] for name in "st"] == [2, 2]
+    assert len(_store().runs()) == 4
+
+
+def test_a_model_that_fails_is_told_at_the_end_and_the_others_go_on(tmp_path: Path) -> None:
+    (tmp_path / "run" / "checkpoint-15.arpa").write_text("no model\n")
+    command = ("run", "words.jsonl", "--model", "ngram:run/*", "--format", "csv")
+    plain = wug(*command, "--db", "plain.db", "--cache", "plain.cache")
+    said = wug(*command, "--workers", "2")
+    assert said.code == plain.code == 1
+    assert said.out == plain.out
+    assert [line for line in said.err.splitlines() if "fail" in line] == [
+        line for line in plain.err.splitlines() if "fail" in line
+    ]
+    trainings.checkpoint(tmp_path / "run" / "checkpoint-15.arpa", 2)
+    assert wug(*command, "--workers", "2").code == 0
+    assert len(_store().runs()) == 4
+
+
+def test_a_process_that_is_killed_costs_its_model_one_more_beginning(tmp_path: Path) -> None:
+    said = wug(*copying(mortal(tmp_path, 1)), "--workers", "2")
+    assert said.code == 0, said.err
+    assert [result["estimates"][0]["value"] for result in said.results] == [1.0, 1.0]
+    assert "mortal.py was begun again, because the machine or the process that had it was lost" in said.err
+    assert (tmp_path / "deaths").read_text() == "x"
+
+
+def test_a_model_whose_processes_are_killed_over_and_over_is_given_up(tmp_path: Path) -> None:
+    said = wug(*copying(mortal(tmp_path, 9)), "--workers", "2")
+    assert said.code == 1
+    assert "mortal.py: its process was killed (SIGKILL) twice" in said.err
+    assert (tmp_path / "deaths").read_text() == "xx"
+    assert len(json.loads(said.out)) == 1  # the other went on
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
+def test_a_command_that_is_stopped_leaves_no_process_and_goes_on_where_it_was(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    command = ["run", "copying", "--kind", "pcfgset", *counting(tmp_path, "abc", waits="c"), "--sweep", "s"]
+    command += ["--format", "json", "--workers", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wug", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    _wait(process, lambda: (tmp_path / "c.waits").exists() and len(_store().runs()) == 2)
+    below = descendants(process.pid)
+    assert len(below) >= 3  # two workers, and the program that waits
+    process.send_signal(how)
+    _, errors = process.communicate(timeout=PATIENCE)  # its processes have its stderr: it ends when they do
+    assert "Traceback" not in errors
+    if how is not signal.SIGKILL:
+        assert process.returncode == 130, errors
+        assert "run the same command to resume" in errors
+    _wait(None, lambda: not any(map(lives, below)))
+    (tmp_path / "go").touch()
+    said = wug(*command)
+    assert [result["estimates"][0]["value"] for result in said.results] == [1.0] * 3
+    assert Counter((tmp_path / "started").read_text()) == Counter("abcc")  # what was under way, twice
+    assert len(_store().runs()) == 3
+
+
+def test_a_number_of_workers_is_one_or_more_and_for_several_models() -> None:
+    refused(wug("run", "words.jsonl", "--model", "ngram:run/*", "--workers", "0"), "--workers", "0")
+    one = ("run", "words.jsonl", "--model", "ngram:run/checkpoint-10.arpa")
+    refused(wug(*one, "--workers", "2"), "--workers is for several models, or for --engine ray")
+    assert wug(*one, "--workers", "1").code == 0
+
+
+@pytest.mark.parametrize("family", sorted(BUILTIN_MODELS))
+def test_suites_of_every_family_can_be_sent(family: str) -> None:
+    for suite in open_suites(f"wug_{family}"):
+        sent = pickle.loads(pickle.dumps(suite))
+        assert (sent.name, sent.checksum, list(sent.requests())) == (
+            suite.name,
+            suite.checksum,
+            list(suite.requests()),
+        )
+
+
+def counting(folder: Path, letters: str, waits: str = "") -> list[str]:
+    """Models that note that they are started; some wait for a file `go` before they answer any."""
+    program = folder / "counts.py"
+    program.write_text(
+        "import os, sys\n"
+        "with open('started', 'a') as file: file.write(sys.argv[1])\n"
+        f"if sys.argv[1] in {list(waits)} and not os.path.exists('go'):\n"
+        "    open(sys.argv[1] + '.waits', 'w').close()\n"
+        "    sys.stdin.read()\n" + ECHO
+    )
+    return [argument for one in letters for argument in ("--model", f"command:{sys.executable} {program} {one}")]
+
+
+def copying(*models: str) -> list[str]:
+    """A command that asks some models and one that copies."""
+    every = [*models, f"command:{sys.executable} -c '{ECHO}'"]
+    named = [argument for model in every for argument in ("--model", model)]
+    return ["run", "copying", "--kind", "pcfgset", *named, "--format", "json"]
+
+
+def mortal(folder: Path, lives: int) -> str:
+    """A model whose process dies so many times before it answers."""
+    program = folder / "mortal.py"
+    program.write_text(
+        "import os, signal, sys\n"
+        "died = os.path.getsize('deaths') if os.path.exists('deaths') else 0\n"
+        f"if died < {lives}:\n"
+        "    with open('deaths', 'a') as file: file.write('x')\n"
+        "    os.kill(os.getppid(), signal.SIGKILL)\n" + ECHO
+    )
+    return f"command:{sys.executable} {program}"
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below one."""
+    found = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    below: dict[int, list[int]] = {}
+    for line in found.splitlines():
+        child, parent = map(int, line.split())
+        below.setdefault(parent, []).append(child)
+    reached = [pid]
+    for one in reached:
+        reached += below.get(one, [])
+    return reached[1:]
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is there, and not only waits to be noticed dead."""
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(found.strip()) and not found.startswith("Z")
+
+
+def _store() -> Store:
+    return Store(Path(os.environ["WUG_DB"]))
+
+
+def _wait(process: subprocess.Popen[str] | None, until: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not until():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.05)
