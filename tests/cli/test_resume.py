@@ -15,7 +15,7 @@ import pytest
 from patience import PATIENCE
 from shares import cases
 from wug.cli import main
-from wug.runs import turns
+from wug.runs import ahead
 from wug.runs.store import Store
 
 SCRIPT = Path(__file__).with_name("killable.py")
@@ -101,7 +101,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_does_not_wait_for_models_that_are_loaded_ahead() -> None:
-    assert main.AHEAD == turns.NAME
+    assert main.AHEAD == ahead.NAME
     program = (
         "import atexit, threading\n"
         "from wug.cli.main import AHEAD, _end\n"

@@ -1,4 +1,4 @@
-"""How many models are loaded beside the one that is asked: by device, cores and free memory."""
+"""How many models there may be at a time, in threads and processes: by device, cores and free memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from wug.runs import room
 
 GB = 1_000_000_000
 CAUSAL = ModelSpec("causal", "somewhere")
+CHECKPOINTS = [ModelSpec("causal", f"step-{number}") for number in range(40)]
 
 
 @pytest.fixture
@@ -24,39 +25,54 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (4, 2), (16, 8), (64, 8)])
-def test_half_of_the_cores_make_models_ready_eight_at_most(
-    monkeypatch: pytest.MonkeyPatch, cores: int, threads: int
-) -> None:
-    monkeypatch.setattr(room, "cores", lambda: cores)
-    assert room.threads_ahead() == threads
-
-
-def test_on_a_gpu_as_many_as_there_are_threads_are_loaded_and_on_a_cpu_one(machine: pytest.MonkeyPatch) -> None:
-    assert [room.allows(CAUSAL, GB, waiting, 0) for waiting in (0, 7, 8)] == [True, True, False]
-    words = ModelSpec("lstm", "somewhere")  # loaded under Python's lock, one at a time
-    assert [room.allows(words, GB, waiting, 0) for waiting in (0, 1)] == [True, False]
-    machine.setattr(room, "device_of", lambda spec: "cpu")
-    assert [room.allows(CAUSAL, GB, waiting, 0) for waiting in (0, 1)] == [True, False]
+def test_eight_processes_share_a_gpu_fewer_where_cores_or_models_are_fewer(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr(room, "size_of", lambda spec: GB)
+    assert room.processes(CHECKPOINTS) == 8
+    assert room.processes(CHECKPOINTS[:3]) == 3
+    machine.setattr(room, "cores", lambda: 6)
+    assert room.processes(CHECKPOINTS) == 3
 
 
 @pytest.mark.parametrize("where", ["free_memory", "_free_on_gpu"])
-def test_room_is_four_times_a_models_files_beside_twice_those_that_are_loaded(
-    machine: pytest.MonkeyPatch, where: str
-) -> None:
-    machine.setattr(room, where, lambda: 10 * GB)
-    assert room.allows(CAUSAL, 2 * GB, 1, 0)  # 8 of 10
-    assert not room.allows(CAUSAL, 2 * GB, 1, GB)  # 8 and 2
-    assert not room.allows(CAUSAL, 3 * GB, 0, 0)  # 12
+def test_a_process_needs_four_times_its_models_files_and_two_gigabytes(machine: pytest.MonkeyPatch, where: str) -> None:
+    machine.setattr(room, "size_of", lambda spec: 3 * GB if spec.name == "step-7" else None)
+    machine.setattr(room, where, lambda: 43 * GB)
+    assert room.processes(CHECKPOINTS) == 3  # of 14 each
+    machine.setattr(room, where, lambda: 13 * GB)
+    assert room.processes(CHECKPOINTS) == 1
     machine.setattr(room, where, lambda: None)
-    assert not room.allows(CAUSAL, 1, 0, 0)  # not known
+    assert room.processes(CHECKPOINTS) == 1  # not known
 
 
-def test_only_a_gpu_is_asked_ahead(machine: pytest.MonkeyPatch) -> None:
-    assert room.may_ask_ahead(CAUSAL)
-    assert not room.may_ask_ahead(ModelSpec("ngram", "somewhere"))
+def test_one_process_asks_what_no_gpu_computes_and_what_needs_all_of_it(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr(room, "size_of", lambda spec: GB)
+    assert room.processes([*CHECKPOINTS, ModelSpec("ngram", "somewhere")]) == 1
+    assert room.processes([ModelSpec("causal", name, None, {"device_map": "auto"}) for name in "ab"]) == 1
+    machine.setattr(room, "size_of", lambda spec: None)
+    assert room.processes(CHECKPOINTS) == 1  # not on this machine yet
     machine.setattr(room, "device_of", lambda spec: "cpu")
-    assert not room.may_ask_ahead(CAUSAL)
+    assert room.processes(CHECKPOINTS) == 1
+
+
+def test_processes_share_the_cores_where_a_gpu_computes(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr(room, "threads", lambda: 16)
+    assert [room.threads_each(CHECKPOINTS, count) for count in (5, 8, 20)] == [3, 2, 1]
+    machine.setattr(room, "device_of", lambda spec: "cpu")
+    assert room.threads_each(CHECKPOINTS, 8) is None  # the last digits may hang on it
+
+
+@pytest.mark.parametrize("where", ["free_memory", "_free_on_gpu"])
+def test_room_is_four_times_a_models_files(machine: pytest.MonkeyPatch, where: str) -> None:
+    machine.setattr(room, where, lambda: 10 * GB)
+    machine.setattr(room, "size_of", lambda spec: 2 * GB)
+    assert room.may_be_beside(CAUSAL)  # 8 of 10
+    machine.setattr(room, "size_of", lambda spec: 3 * GB)
+    assert not room.may_be_beside(CAUSAL)  # 12
+    machine.setattr(room, "size_of", lambda spec: None)
+    assert not room.may_be_beside(CAUSAL)  # not on this machine
+    machine.setattr(room, "size_of", lambda spec: 1)
+    machine.setattr(room, where, lambda: None)
+    assert not room.may_be_beside(CAUSAL)  # not known
 
 
 def test_free_memory_is_told_in_bytes_and_files_that_were_read_do_not_count() -> None:

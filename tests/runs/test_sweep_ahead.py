@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import tiny
 import trainings
-from patience import PATIENCE
 from wug.errors import ModelError
 from wug.models import ModelSpec
-from wug.models.causal import CausalModel
 from wug.runs import ahead, opening, room
 from wug.runs.ahead import made_ahead
 from wug.runs.cache import Cache
 from wug.runs.evaluate import record
 from wug.runs.opening import Opened, open_suites
-from wug.scores import Scores
-from wug.types import Request, Suite
+from wug.types import Suite
 
 
 class Nothing:
@@ -62,8 +58,8 @@ def checkpoints(folder: Path, count: int) -> tuple[ModelSpec, ...]:
     )
 
 
-def estimates(suites: list[Suite], opened: Opened, cache: Cache | None = None) -> list[object]:
-    return [result.estimates for result in record(suites, opened, command="x", cache=cache).results]
+def estimates(suites: list[Suite], opened: Opened) -> list[object]:
+    return [result.estimates for result in record(suites, opened, command="x").results]
 
 
 def test_while_one_is_asked_the_next_is_loaded(
@@ -78,78 +74,14 @@ def test_while_one_is_asked_the_next_is_loaded(
     assert loads == [("step-0", True), ("step-1", False), ("step-2", False)]
 
 
-def test_several_are_loaded_while_one_is_asked_each_once_and_asked_in_order(
-    tmp_path: Path, suites: list[Suite], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    together = threading.Barrier(4)  # three loads, and the thread that asks
-    loads: list[str] = []
-    plain = opening._load
-
-    def load(backend: object, spec: ModelSpec) -> object:
-        name = Path(spec.name).name
-        loads.append(name)
-        if name in ("step-1", "step-2", "step-3"):
-            together.wait(PATIENCE)  # broken unless all are under way at a time
-        return plain(backend, spec)
-
-    monkeypatch.setattr(opening, "_load", load)
-    monkeypatch.setattr(room, "threads_ahead", lambda: 3)
-    monkeypatch.setattr(room, "allows", lambda spec, size, waiting, loading: waiting < 3)
-    models = checkpoints(tmp_path, 5)
-    found = {}
-    for spec, ready in made_ahead(models, suites, None, Nothing()):
-        made = ready()
-        assert made.opened is not None
-        if spec is models[0]:
-            together.wait(PATIENCE)
-        found[spec.name] = estimates(suites, made.opened)
-    assert sorted(loads) == [f"step-{number}" for number in range(5)]
-    monkeypatch.setattr(opening, "_load", plain)
-    alone = {spec.name: estimates(suites, opening.open_model(spec)) for spec in models}
-    assert list(found.items()) == list(alone.items())
-
-
-@pytest.mark.parametrize("cached", [False, True])
-def test_a_model_that_was_asked_ahead_is_not_asked_again_and_gives_the_same(
-    tmp_path: Path, suites: list[Suite], monkeypatch: pytest.MonkeyPatch, cached: bool
-) -> None:
-    asked: list[bool] = []
-    plain = CausalModel.score
-
-    def score(self: CausalModel, requests: Sequence[Request]) -> Scores:
-        asked.append(threading.current_thread() is threading.main_thread())
-        return plain(self, requests)
-
-    monkeypatch.setattr(CausalModel, "score", score)
+def test_models_that_are_loaded_ahead_give_what_each_gives_alone(tmp_path: Path, suites: list[Suite]) -> None:
     models = checkpoints(tmp_path, 3)
-    alone = [estimates(suites, opening.open_model(spec)) for spec in models]
-    assert asked == [True] * 3
-    monkeypatch.setattr(room, "may_ask_ahead", lambda spec: True)
-    cache = Cache(tmp_path / "answers.db") if cached else None
-    for again in (False, True):  # with a cache nothing is left to ask then
-        asked.clear()
-        found = []
-        for _, ready in made_ahead(models, suites, cache, Nothing()):
-            made = ready()
-            assert made.opened is not None
-            found.append(estimates(suites, made.opened, cache))
-        assert found == alone
-        assert sorted(asked) == ([] if cached and again else [False, False, True])
-
-
-def test_a_fault_in_asking_ahead_is_told_in_the_turn(
-    tmp_path: Path, suites: list[Suite], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def score(self: CausalModel, requests: Sequence[Request]) -> Scores:
-        raise ModelError("its weights are damaged")
-
-    monkeypatch.setattr(room, "may_ask_ahead", lambda spec: True)
-    monkeypatch.setattr(CausalModel, "score", score)
-    for _, ready in made_ahead(checkpoints(tmp_path, 2), suites, None, Nothing()):
+    found = []
+    for _, ready in made_ahead(models, suites, None, Nothing()):
         made = ready()
         assert made.opened is not None
-        with pytest.raises(ModelError, match="damaged"):
-            record(suites, made.opened, command="x")
+        found.append(estimates(suites, made.opened))
+    assert found == [estimates(suites, opening.open_model(spec)) for spec in models]
 
 
 def test_without_room_a_model_is_loaded_when_the_one_before_is_gone(

@@ -21,7 +21,7 @@ from wug.errors import WugError, suggestion
 from wug.files import shortened
 
 AHEAD = "wug-ahead"
-"""Threads that load models ahead are called so (`runs/turns.py`)."""
+"""Threads that load models ahead are called so (`runs/ahead.py`)."""
 
 
 class Named(click.Group):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
-import threading
 import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr
@@ -27,9 +26,6 @@ from wug.models._spec import ModelSpec
 from wug.stages import stage
 
 __all__ = ["Loaded", "load"]
-
-_LOADING = threading.RLock()
-"""Neither the first import of transformers nor its loading bears two at a time. What follows does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +60,14 @@ class Origin:
 
 
 def load(spec: ModelSpec, auto: str, how: Loading) -> Loaded:
-    """The model that `spec` names, by the transformers class `auto`, ready to answer on the device asked for.
-
-    Several threads may load: they take turns only while transformers is at work.
-    """
+    """The model that `spec` names, by the transformers class `auto`, ready to answer on the device asked for."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     origin = _origin(spec, how)
     cached = not origin.files and only_here(spec)  # before what takes seconds to import
     identity = origin.fingerprint
     adapter = () if how.adapter is None else (how.adapter,)
     identities = [adapter_fingerprint(folder) for folder in adapter]
-    with _LOADING, stage("build"):
+    with stage("build"):
         model, tokenizer = _read(spec, auto, how, origin, cached=cached)
         device = pick_device(how.device)
     shape = shape_of(model, how, device)

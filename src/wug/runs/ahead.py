@@ -1,4 +1,4 @@
-"""The next models of a sweep, fetched and loaded by threads while the present one is asked."""
+"""The next model of a sweep, fetched and loaded by a thread while the present one is asked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -16,19 +17,14 @@ from wug.files import existing
 from wug.models import ModelSpec, hub_is_away
 from wug.runs import room
 from wug.runs.cache import Cache
-from wug.runs.deferred import Deferred, DeferredScorer
-from wug.runs.evaluate import ask_through, first_questions
+from wug.runs.deferred import Deferred
+from wug.runs.evaluate import ask_through
 from wug.runs.opening import Opened, open_model, open_unloaded
-from wug.runs.turns import Turns
 from wug.stages import stage
 from wug.types import Suite
 
-SWITCH = 0.0005
-"""Seconds after which a thread hands on Python's lock that another waits for. Each step of asking a GPU waits for it
-while models are loaded: ten times as long as a step takes, by Python's own setting."""
-
-ASKED = 2
-"""Models that are asked ahead at a time: while the answers of one are put together, the GPU works on the other."""
+NAME = "wug-ahead"
+"""What the thread is called: an interrupted command does not wait for it."""
 
 log = logging.getLogger("wug")
 
@@ -55,71 +51,57 @@ class Known(Protocol):
 def made_ahead(
     models: Sequence[ModelSpec], suites: Sequence[Suite], cache: Cache | None, known: Known
 ) -> Iterator[tuple[ModelSpec, Callable[[], Ready]]]:
-    """Each model with a function that gives it, ready; while it is used, threads work on those that follow."""
+    """Each model with a function that gives it, ready; while it is used, a thread works on the next one."""
     line = _Line(models, suites, cache, known)
-    with line.turns, _switching():
-        for place, spec in enumerate(models):
-            yield spec, partial(line.ready, place)
+    for place, spec in enumerate(models):
+        yield spec, partial(line.ready, place)
 
 
 class _Line:
-    """The models of a sweep, as they are made ready: the first where it is asked, the others ahead where they may."""
+    """The models of a sweep, as they are made ready: the first where it is asked, the next one ahead where it may."""
 
     def __init__(self, models: Sequence[ModelSpec], suites: Sequence[Suite], cache: Cache | None, known: Known) -> None:
         self._models, self._suites, self._cache, self._known = models, suites, cache, known
-        self._threads: int | None = None
-        self._asking = threading.Semaphore(ASKED)
-        self.turns: Turns[Ready] = Turns(len(models), room.threads_ahead(), self._ahead)
+        self._next: Future[Ready | None] | None = None
 
     def ready(self, place: int) -> Ready:
         """The model of a place, whose turn it is."""
+        made, self._next = self._next, None
         try:
             with stage("wait"):
-                return self.turns.wait(place) or self._made(place)
+                return (None if made is None else made.result()) or self._made(place)
         finally:
-            if place == 0:
-                self._threads = _threads_here()
-                self.turns.open()
+            if place + 1 < len(self._models):
+                self._next = self._begun(place + 1)
 
-    def _ahead(self, place: int) -> Ready | None:
-        """What a thread makes of a model: None where it has to be made in its turn."""
+    def _begun(self, place: int) -> Future[Ready | None]:
+        """What a thread makes of the next model: None where it has to be made in its turn."""
+        future: Future[Ready | None] = Future()
+        threads = _threads_here()
+
+        def work() -> None:
+            try:
+                future.set_result(self._ahead(place, threads))
+            except BaseException as error:  # whatever it is, it is told in its turn
+                future.set_exception(error)
+
+        threading.Thread(target=work, name=NAME, daemon=True).start()
+        return future
+
+    def _ahead(self, place: int, threads: int | None) -> Ready | None:
         spec = self._models[place]
         if (run := self._known.at_commit(spec)) is not None:
             return Ready(None, run)
-        if existing(spec.name) is None:
-            self.turns.opened()  # the hub's programs are not to be imported by two threads at a time
-            fetch(spec)
+        fetch(spec)
         opened = open_unloaded(spec)
         if opened is not None:
             ready = Ready(opened, self._known.finished(opened))
             if ready.run is not None or not self._has_to_answer(opened):
                 return ready
-        if not self._may_load(place):
+        if not room.may_be_beside(spec):
             return None
-        with room.loading(spec, self._threads):
-            made = self._made(place) if opened is None else _loaded(ready)
-        if room.may_ask_ahead(spec):
-            self._ask_ahead(made)
-        return made
-
-    def _ask_ahead(self, ready: Ready) -> None:
-        """Ask a model what it will be asked first; a fault is left for its turn to tell."""
-        if ready.run is not None or ready.opened is None or not isinstance(ready.opened.model, DeferredScorer):
-            return
-        with self._asking, stage("ask"), self._own_cache() as cache:
-            try:
-                questions = first_questions(self._suites, ready.opened, cache)
-                if len(questions):
-                    ready.opened.model.ask_ahead(questions)
-            except Exception as error:
-                log.debug("%s is not asked ahead", ready.opened.spec, exc_info=error)
-
-    def _may_load(self, place: int) -> bool:
-        """Whether a model may be loaded while others are asked: waits until there is room, or until its turn."""
-        spec = self._models[place]
-        if not room.may_be_beside(spec) or (size := room.size_of(spec)) is None:
-            return False
-        return self.turns.may_take(place, size, partial(room.allows, spec, size))
+        with room.loading(spec, threads):
+            return self._made(place) if opened is None else _loaded(ready)
 
     def _made(self, place: int) -> Ready:
         """A model that is loaded if it has anything to answer."""
@@ -133,22 +115,13 @@ class _Line:
 
     def _has_to_answer(self, opened: Opened) -> bool:
         """Whether the cache lacks an answer."""
-        with self._own_cache() as cache:
-            if cache is None:
-                return True
-            if any(suite.needs != opened.can for suite in self._suites):
-                return False  # it will be refused
-            questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in self._suites))
-            return ask_through(opened, cache).model.missing(questions) > 0
-
-    @contextmanager
-    def _own_cache(self) -> Iterator[Cache | None]:
-        """The cache by a connection for this thread, since the other is in use; None where there is no cache."""
         if self._cache is None or self._cache.path is None:
-            yield None
-            return
-        with closing(Cache(self._cache.path)) as own:
-            yield own
+            return True
+        if any(suite.needs != opened.can for suite in self._suites):
+            return False  # it will be refused
+        with closing(Cache(self._cache.path)) as own:  # the other connection is in use
+            questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in self._suites))
+            return ask_through(opened, own).model.missing(questions) > 0
 
 
 def _loaded(ready: Ready) -> Ready:
@@ -163,17 +136,6 @@ def _threads_here() -> int | None:
     """Threads that torch computes with where this is called; None where nobody needed it yet."""
     torch = sys.modules.get("torch")
     return None if torch is None else int(torch.get_num_threads())
-
-
-@contextmanager
-def _switching() -> Iterator[None]:
-    """A context in which threads take turns more often."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, SWITCH))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def fetch(spec: ModelSpec) -> None:

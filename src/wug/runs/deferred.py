@@ -7,7 +7,6 @@ from typing import Any
 
 from wug.errors import ModelError
 from wug.models import Identity
-from wug.scores import Texts
 from wug.types import Answer, Request, Scored, Source
 
 
@@ -60,21 +59,10 @@ class Deferred:
 
 
 class DeferredScorer(Deferred):
-    """A scorer that is loaded when it is needed, and may be asked before anyone waits for it."""
-
-    def __init__(self, identity: Identity, load: Callable[[], Any]) -> None:
-        super().__init__(identity, load)
-        self._ahead: tuple[Sequence[Request], Sequence[Scored]] | None = None
-
-    def ask_ahead(self, requests: Sequence[Request]) -> None:
-        """Have the answers to what will be asked next; they are given once, to these very requests."""
-        self._ahead = requests, self.loaded().score(requests)
+    """A scorer that is loaded when it is needed."""
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One answer for each request, in order."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and _are_same(ahead[0], requests):
-            return ahead[1]
         answers: Sequence[Scored] = self.loaded().score(requests)
         return answers
 
@@ -91,12 +79,6 @@ class DeferredGenerator(Deferred):
 def defer(identity: Identity, load: Callable[[], Any]) -> DeferredScorer | DeferredGenerator:
     """The model that `load` gives, when it is needed."""
     return (DeferredScorer if identity.answers == "scores" else DeferredGenerator)(identity, load)
-
-
-def _are_same(first: Sequence[Request], second: Sequence[Request]) -> bool:
-    if isinstance(first, Texts) and isinstance(second, Texts):
-        return first.texts == second.texts
-    return list(first) == list(second)
 
 
 def _described(name: str, options: Mapping[str, str]) -> str:

@@ -173,13 +173,6 @@ def record(
             log.warning("%s answers in the cache were damaged, and asked anew", f"{cache.damaged:,}")
 
 
-def first_questions(suites: Sequence[Suite], model: Opened, cache: Cache | None) -> Sequence[Any]:
-    """What the model will be asked first where these suites are evaluated; none where the cache has it all."""
-    asker = ask_through(model, cache)
-    tasks = [] if asker.model.ordered else _tasks(suites, asker)
-    return asker.model.first(_questions(next(_groups(tasks, asker.model.group)))) if tasks else []
-
-
 def key_of(suites: Sequence[Suite], model: Opened, interval: stats.Method) -> str:
     """What makes two commands the same run of a model."""
     return _key(_tasks(suites, ask_through(model)), model, interval)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.util import find_spec
@@ -264,8 +263,8 @@ _LOADING = threading.RLock()
 
 
 def _load(backend: Any, spec: ModelSpec) -> Any:
-    """The model, loaded: one at a time, unless its backend says that it bears several."""
-    with nullcontext() if vars(backend).get("LOADS_BESIDE") else _LOADING:
+    """The model, loaded: one at a time, since backends need not bear more."""
+    with _LOADING:
         return backend.load(spec)
 
 

@@ -104,12 +104,6 @@ class Remembered(ABC, Generic[Question, Replies]):
         if len(missing) and isinstance(self._model, Deferred):
             self._model.loaded()
 
-    def first(self, questions: Sequence[Question]) -> Sequence[Question]:
-        """The questions that the model is put first when these are asked: a chunk of those that the cache lacks."""
-        read = self._read(questions)
-        missing = _sorted(self._unanswered(read.keys)[0], read.ranks)
-        return _taken(questions, missing[: self._model.chunk].tolist() if len(missing) else [])
-
     def obtain(self, questions: Sequence[Question], *, counted: bool = False) -> Keys:
         """Have a reply to each question, from the cache or from the model; the keys of the questions come back.
 

@@ -1,4 +1,4 @@
-"""How many models may be loaded beside the one that is asked: by their kind, the memory and the cores that are free."""
+"""How many models there may be at a time, in threads and processes: by their kind, and what memory and cores allow."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from wug.models import ModelSpec, beside, cores, pick_device, threads
 
 AHEAD = ("causal", "masked", "lstm", "ngram", "replay")
 """Kinds that may be loaded while another model is asked: they neither record GPU steps nor start programs."""
-SEVERAL = ("causal", "masked")
-"""Kinds of which several may be loaded at a time: most of their loading happens outside Python's lock."""
+SHARING = ("causal", "masked")
+"""Kinds of which several may share a GPU, a process each."""
 NEURAL = ("causal", "masked", "lstm")
 HUB = ("causal", "masked", "seq2seq", "prompt")
 """Kinds whose models may come from the hub."""
@@ -23,20 +23,11 @@ WEIGHTS = (".safetensors", ".bin", ".pt", ".arpa", ".gz", ".jsonl", ".tsv")
 ROOM = 4
 """Times the size of its files that must be free for a model to be loaded beside another: float32 made of 16 bits is
 twice as large, and the other needs room to work."""
-TAKEN = 2
-"""Times the size of its files that a model which is being loaded takes, or will."""
-MOST = 8
-"""Models beside the one that is asked: each has its thread, and all share Python's lock."""
 WORKERS = 8
 """Processes of a sweep that share a GPU."""
 EACH = 2_000_000_000
 """Bytes that a process takes on a GPU beside its model."""
 AVAILABLE = re.compile(r"^MemAvailable: *(\d+) kB$", re.MULTILINE)
-
-
-def threads_ahead() -> int:
-    """Threads that make models ready: half of the cores that wug may use, so that asking has the other half."""
-    return max(1, min(MOST, cores() // 2))
 
 
 def processes(models: Sequence[ModelSpec]) -> int:
@@ -63,18 +54,19 @@ def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
 
 def _shares_gpu(spec: ModelSpec) -> bool:
     alone = spec.options.get("device_map", "no") == "no"
-    return alone and spec.kind in SEVERAL and device_of(spec).startswith("cuda")
+    return alone and spec.kind in SHARING and device_of(spec).startswith("cuda")
 
 
-def allows(spec: ModelSpec, size: int, waiting: int, loading: int) -> bool:
-    """Whether a model whose files have `size` bytes may be loaded now.
+def may_be_beside(spec: ModelSpec) -> bool:
+    """Whether a model may be loaded while another is asked, by its kind, its number format and the room there is.
 
-    Beside the model that is asked, `waiting` others were or are loaded; the files of those under way have `loading`
-    bytes. On a CPU one may be: asking needs the cores, and loading several would only take them away.
+    transformers sets the number format of all threads while it loads: one that is not the usual would get into the
+    other model's work.
     """
-    most = threads_ahead() if spec.kind in SEVERAL and device_of(spec) != "cpu" else 1
-    wanted = ROOM * size + TAKEN * loading
-    return waiting < most and all(free is not None and wanted < free for free in _free(spec))
+    if spec.kind not in AHEAD or spec.options.get("dtype", "float32") != "float32":
+        return False
+    size = size_of(spec)
+    return size is not None and all(free is not None and ROOM * size < free for free in _free(spec))
 
 
 def loading(spec: ModelSpec, asking: int | None) -> AbstractContextManager[None]:
@@ -85,21 +77,7 @@ def loading(spec: ModelSpec, asking: int | None) -> AbstractContextManager[None]
     if spec.kind not in NEURAL:
         return nullcontext()
     device = device_of(spec)
-    return beside(device, asking if device == "cpu" else max(1, threads() // threads_ahead()))
-
-
-def may_ask_ahead(spec: ModelSpec) -> bool:
-    """Whether a model may be asked while answers of another are judged: a GPU has nothing to do meanwhile."""
-    return spec.kind in SEVERAL and device_of(spec).startswith("cuda")
-
-
-def may_be_beside(spec: ModelSpec) -> bool:
-    """Whether a model may be loaded beside another, by its kind and its number format.
-
-    transformers sets the number format of all threads while it loads: one that is not the usual would get into the
-    other model's work.
-    """
-    return spec.kind in AHEAD and spec.options.get("dtype", "float32") == "float32"
+    return beside(device, asking if device == "cpu" else max(1, threads() // 2))
 
 
 def size_of(spec: ModelSpec) -> int | None:

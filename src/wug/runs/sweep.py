@@ -1,7 +1,7 @@
 """Many models asked the same suites: what fails is told at the end, what is done is not done again.
 
-The next models are made ready by threads while the present one is asked (`ahead.py`). With `--engine ray` the models of
-a sweep are shared out over a cluster instead (`ray.py`); what is kept is the same.
+The next model is made ready by a thread while the present one is asked (`ahead.py`). On a GPU models are shared out to
+processes instead (`processes.py`), with `--engine ray` over a cluster (`ray.py`); what is kept is the same.
 """
 
 from __future__ import annotations

@@ -34,8 +34,6 @@ from wug.stages import stage
 from wug.types import Reading, Request, Token
 
 ANSWERS = "scores"
-LOADS_BESIDE = True
-"""Several threads may load models: what does not bear two at a time takes turns by itself."""
 OPTIONS = (
     DTYPE,
     DEVICE,

@@ -30,8 +30,6 @@ from wug.options import Option
 from wug.types import Reading, Request, Scored, Token
 
 ANSWERS = "scores"
-LOADS_BESIDE = True
-"""Several threads may load models: what does not bear two at a time takes turns by itself."""
 SEES_RIGHT = True
 """The words after a token count as much for its probability as those before it."""
 METRICS = ("within_word_l2r", "original")
