@@ -140,12 +140,16 @@ def test_a_command_that_is_stopped_leaves_no_process_and_goes_on_where_it_was(
     command = ["run", "copying", "--kind", "pcfgset", *counting(tmp_path, "abc", waits="c"), "--sweep", "s"]
     command += ["--format", "json", "--workers", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "wug", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-m", "wug", *command],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
     _wait(process, lambda: (tmp_path / "c.waits").exists() and len(_store().runs()) == 2)
     below = descendants(process.pid)
     assert len(below) >= 3  # two workers, and the program that waits
-    process.send_signal(how)
+    if how is signal.SIGINT:
+        os.killpg(process.pid, how)  # as a terminal does
+    else:
+        process.send_signal(how)
     _, errors = process.communicate(timeout=PATIENCE)  # its processes have its stderr: it ends when they do
     assert "Traceback" not in errors
     if how is not signal.SIGKILL:

@@ -92,21 +92,30 @@ def work(line: Connection, orders: Orders) -> None:
     received: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(line, received), daemon=True).start()
     _send(line, Ready())
-    before: Here = pickle.loads(received.get())
+    before, fault = _unpacked(received.get())
     while True:
         errand: Errand = pickle.loads(received.get())
-        for message in _sendable(_measured(errand, before) if orders.measured else _done(errand, before)):
+        if before is None:
+            _send(line, Ended(error=fault))
+            continue
+        messages = run_errand(errand, before.suites, before)
+        for message in _sendable(_measured(messages) if orders.measured else messages):
             _send(line, message)
 
 
-def _done(errand: Errand, before: Here) -> Iterator[Message]:
-    return run_errand(errand, before.suites, before)
+def _unpacked(data: bytes) -> tuple[Here | None, str]:
+    """What was found before and the suites, or why they cannot be had here."""
+    try:
+        found: Here = pickle.loads(data)
+    except Exception as error:  # whatever the code of a plugin raises
+        return None, f"a suite cannot be had in another process ({error}): --workers 1 does without"
+    return found, ""
 
 
-def _measured(errand: Errand, before: Here) -> Iterator[Message]:
+def _measured(messages: Iterator[Message]) -> Iterator[Message]:
     """The messages of an errand, the last with what its stages took."""
     with collected() as stages:
-        for message in _done(errand, before):
+        for message in messages:
             yield replace(message, stages=tuple(stages)) if isinstance(message, Ended) else message
 
 
