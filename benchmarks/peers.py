@@ -25,7 +25,7 @@ def wug(model: str, device: str, dtype: str, batch: int) -> Score:
     from wug.types import Request
 
     scorer = causal.load(ModelSpec("causal", model, options={"device": device, "dtype": dtype}))
-    return lambda texts: [scored.logprob() for scored in scorer.score([Request(text) for text in texts])]
+    return lambda texts: scorer.score([Request(text) for text in texts]).sums()
 
 
 def lm_eval(model: str, device: str, dtype: str, batch: int) -> Score:

@@ -109,10 +109,10 @@ def test_rules_that_are_not_known_are_left_to_generate(made: Maker) -> None:
 
 def test_shapes_are_few_and_have_room_for_an_answer_within_a_source() -> None:
     assert [_unfinished.width_for(size) for size in (1, 144, 145, 1024, 1037, 1153, 2400)] == [
-        144, 144, 1152, 1152, 1152, 2304, 4608,
+        18, 144, 288, 1152, 1152, 2304, 4608,
     ]  # fmt: skip
     assert [_recorded._length(written) for written in (1, 63, 64, 255, 256, 1023, 1024, 2048)] == [
-        64, 64, 256, 256, 1024, 1024, 2048, 4096,
+        32, 64, 256, 256, 1024, 1024, 2048, 4096,
     ]  # fmt: skip
 
 
@@ -148,5 +148,5 @@ def test_sources_and_answers_of_many_lengths_are_written_as_generate_writes_them
     bounds = [(3, 65, 90)[place % 3] for place in range(len(sequences))]
     found = recorded.write(sequences, bounds)
     assert [w.tokens for w in found] == [alone(decoder, *asked).tokens for asked in zip(sequences, bounds, strict=True)]
-    assert {shape.width for shape in recorded._stages} == {144, 1152}
-    assert len({shape.length for shape in recorded._stages}) == 2
+    assert {shape.width for shape in recorded._stages} >= {18, 288}
+    assert len({shape.length for shape in recorded._stages}) == 3

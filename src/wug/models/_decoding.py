@@ -16,7 +16,7 @@ from wug.models._asking import Written, batches, until_end
 from wug.models._hardware import halving, ran_out
 from wug.models._leaps import tells_distances
 from wug.models._loading import Loading
-from wug.models._recorded import LENGTHS, Recorded
+from wug.models._recorded import LONG, Recorded
 from wug.models._spec import ModelSpec
 from wug.models._token_rules import Rules
 
@@ -192,7 +192,7 @@ class Decoder:
         if not is_right(None):
             return None
         leaps = tells_distances(self.model.config) and is_right(1)
-        found.steps = LENGTHS[0] if leaps else None
+        found.steps = LONG if leaps else None
         return found
 
     @cached_property

@@ -18,7 +18,7 @@ from wug.models._unfinished import Layer, State, room_for, static_cache
 
 TOKENS = 32
 """Tokens of each answer in a pass: the last that is known, and guesses."""
-ROWS = (16, 64, 256)
+ROWS = (8, 32, 128, 256)
 """Answers that are written together."""
 ORDER = 4
 """Tokens that must have stood together before, at most, for the next ones to be guessed."""

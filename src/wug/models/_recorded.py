@@ -21,10 +21,14 @@ from wug.models._leaps import TOKENS, Leaping, Long, LongShape, write_on
 from wug.models._token_rules import Choose, Rules
 from wug.models._unfinished import State, fitting, joined, room_for, static_cache, width_for
 
-ROWS = (64, 192, 4096)
-"""Answers that are written together. Each shape is recorded once, which takes as long as a thousand steps."""
-LENGTHS = (64, 256, 1024)
+ROWS = (16, 64, 256, 1024, 4096)
+"""Answers that are written together. Each shape is recorded once, which takes as long as twenty steps."""
+LENGTHS = (32, 64, 256, 1024)
 """Tokens for which there is room, more whenever an answer outgrows that: a step looks at all of it."""
+LONG = 64
+"""Tokens after which an answer is written by leaps, where a model can."""
+WIDE = (144, 1152)
+"""Room for the sources of long answers: of few widths, so that most are written together."""
 STEPS = 8
 """Steps between two looks at what has come to its end: looking is waiting for the GPU."""
 PLACES = 1 << 20
@@ -119,9 +123,12 @@ class Recorded:
         self, long: Sequence[State], sequences: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, list[int], float]]:
         """Long answers as they come to their end; of sources of like width together."""
-        those = sorted(long, key=lambda state: (state.tokens.shape[1], state.width), reverse=True)
-        for _, same in groupby(those, key=lambda state: (state.tokens.shape[1], state.width)):
-            state = joined(list(same))
+
+        def alike(state: State) -> tuple[int, int]:
+            return state.tokens.shape[1], fitting(WIDE, state.width)
+
+        for (_, width), same in groupby(sorted(long, key=alike, reverse=True), key=alike):
+            state = joined(list(same), width)
             most = int(state.bounds.max())
             size = max(state.width, most + TOKENS)
             rows = next(rows for rows in reversed(LEAPING) if rows * size <= self.places)
@@ -157,7 +164,7 @@ class Recorded:
                 count += len(state.places)
                 chosen.append(state)
                 those.remove(state)
-        state = joined(chosen)
+        state = joined(chosen, chosen[0].width)
         if len(state.places) > room:
             those.append(state.rows(slice(room, None)))
             state = state.rows(slice(room))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 Layer: TypeAlias = tuple[Any, Any, Any, Any]
 """Keys and values of an answer, then of its source: (rows, heads, tokens, size of a head)."""
-WIDTHS = (144, 1152)
+WIDTHS = (18, 36, 72, 144, 288, 576, 1152)
 """Tokens for which there is room in a source; twice, four times … the last for longer ones.
 
 An eighth more than a power of two: an answer that was cut off at one, in a source that asks about it, has room.
@@ -54,14 +54,13 @@ class State:
         return replace(self, mask=self.mask[..., :width], kept=kept)
 
 
-def joined(states: Sequence[State]) -> State:
-    """Answers of which as much is written, together; the first has the widest sources."""
+def joined(states: Sequence[State], width: int) -> State:
+    """Answers of which as much is written, together, with as much room for sources."""
     import torch
     from torch.nn.functional import pad
 
-    if len(states) == 1:
+    if len(states) == 1 and states[0].width == width:
         return states[0]
-    width = states[0].width
     least = torch.finfo(states[0].mask.dtype).min
     more = [width - state.width for state in states]
     kept = [
