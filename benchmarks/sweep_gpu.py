@@ -16,7 +16,8 @@ on the CPU), `copy` to the GPU, `compare` (the probes there) and `check` (trees 
 is how many models were asked at a time on average, while any was.
 
 The GPU's utilisation is asked for every 50 ms, by NVML (pynvml) or else by nvidia-smi. It counts as idle for what is
-left to 100 %, from the first sample in which it works to the last one. Each checkpoint of 160M takes 0.65 GB of
+left to 100 %: of a sweep from the first question to the end of the last answer, of other commands from the first
+sample in which it works to the last one. Each checkpoint of 160M takes 0.65 GB of
 `--folder`. Of the shell loop, which takes as long for one model as for the next, only `--loop` models are asked.
 """
 
@@ -145,7 +146,10 @@ def report(
             command += ["--device", device, "--no-cache", "--no-save", "--format", "csv", *how]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     spent = time.monotonic() - began
-    idle, at_nought = idle_share(samples), share_at_nought(samples)
+    found = {} if stages is None else json.loads(stages.read_text(encoding="utf-8"))
+    asked = found.pop("asked", None)
+    within = worked(samples) if asked is None else between(samples, *asked)
+    idle, at_nought = idle_share(within), share_at_nought(within)
     told(
         what=title,
         models=count,
@@ -153,10 +157,10 @@ def report(
         seconds_a_model=round(spent / count, 2),
         idle="not known here" if idle is None else f"{100 * idle:.1f} %",
         samples_at_0="not known here" if at_nought is None else f"{100 * at_nought:.1f} %",
-        samples=len(samples),
+        samples=len(within),
     )
-    if stages is not None:
-        told(what="its stages", **json.loads(stages.read_text(encoding="utf-8")))
+    if found:
+        told(what="its stages", **found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,7 @@ def summary(spans: Sequence[Span]) -> Mapping[str, Any]:
     asked = [span.ended - span.began for span in spans if span.name == "ask"]
     models = len(asked) or 1
     found: dict[str, Any] = {
+        "asked": _from_first_to_last(spans),
         "from_first_to_last": round(whole, 2),
         "asked_at_a_time": round(sum(asked) / (whole - waited), 2) if whole > waited else "not known here",
         "waited": round(waited, 2),
@@ -213,6 +218,12 @@ def summary(spans: Sequence[Span]) -> Mapping[str, Any]:
         took = [span.ended - span.began for span in spans if span.name == name]
         found[name] = {"a_model": round(sum(took) / models, 3), "longest": round(max(took), 3)}
     return found
+
+
+def _from_first_to_last(spans: Sequence[Span]) -> tuple[float, float] | None:
+    """When the first question was asked, and when the last answer was judged."""
+    asked = [span for span in spans if span.name == "ask"]
+    return (min(span.began for span in asked), max(span.ended for span in asked)) if asked else None
 
 
 def waiting(spans: Sequence[Span]) -> tuple[float, float]:
@@ -233,28 +244,39 @@ def told(**facts: Any) -> None:
     print(json.dumps(facts), flush=True)
 
 
-def worked(samples: Sequence[int]) -> Sequence[int]:
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How busy the GPU is, in per cent, and when that was asked for, in seconds since 1970."""
+
+    at: float
+    used: int
+
+
+def worked(samples: Sequence[Sample]) -> Sequence[Sample]:
     """The samples from the first that is not 0 to the last."""
-    busy = [place for place, used in enumerate(samples) if used > 0]
+    busy = [place for place, sample in enumerate(samples) if sample.used > 0]
     return samples[busy[0] : busy[-1] + 1] if busy else []
 
 
-def idle_share(samples: Sequence[int]) -> float | None:
-    """What is left to 100 % on average, as a share; None where nothing was seen to work."""
-    within = worked(samples)
-    return 1 - sum(within) / len(within) / 100 if within else None
+def between(samples: Sequence[Sample], first: float, last: float) -> Sequence[Sample]:
+    """The samples of some time."""
+    return [sample for sample in samples if first <= sample.at <= last]
 
 
-def share_at_nought(samples: Sequence[int]) -> float | None:
-    """The share of samples in which nothing worked at all; None where nothing was seen to work."""
-    within = worked(samples)
-    return sum(used == 0 for used in within) / len(within) if within else None
+def idle_share(samples: Sequence[Sample]) -> float | None:
+    """What is left to 100 % on average, as a share; None without samples."""
+    return 1 - sum(sample.used for sample in samples) / len(samples) / 100 if samples else None
+
+
+def share_at_nought(samples: Sequence[Sample]) -> float | None:
+    """The share of samples in which nothing worked at all; None without samples."""
+    return sum(sample.used == 0 for sample in samples) / len(samples) if samples else None
 
 
 @contextmanager
-def watching() -> Iterator[list[int]]:
+def watching() -> Iterator[list[Sample]]:
     """Samples of how busy the first GPU is, in per cent; none where nothing tells."""
-    samples: list[int] = []
+    samples: list[Sample] = []
     ended = threading.Event()
     ask = by_nvml()
     if ask is not None:
@@ -294,14 +316,14 @@ def by_nvml() -> Callable[[], int] | None:
     return lambda: int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)
 
 
-def _ask_on(ask: Callable[[], int], samples: list[int], ended: threading.Event) -> None:
+def _ask_on(ask: Callable[[], int], samples: list[Sample], ended: threading.Event) -> None:
     while not ended.wait(EVERY):
-        samples.append(ask())
+        samples.append(Sample(time.time(), ask()))
 
 
-def _read_on(process: subprocess.Popen[str], samples: list[int]) -> None:
+def _read_on(process: subprocess.Popen[str], samples: list[Sample]) -> None:
     assert process.stdout is not None
-    samples += (int(line) for line in process.stdout if line.strip().isdigit())
+    samples.extend(Sample(time.time(), int(line)) for line in process.stdout if line.strip().isdigit())
 
 
 def make_checkpoints(folder: Path, given: argparse.Namespace) -> None:

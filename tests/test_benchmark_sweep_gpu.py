@@ -30,11 +30,21 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_shares_are_of_the_time_between_the_first_work_and_the_last(benchmark: ModuleType) -> None:
-    samples = [0, 0, 50, 100, 0, 90, 0]  # of 50, 100, 0 and 90 there are 60 on average
-    assert benchmark.idle_share(samples) == pytest.approx(0.4)
-    assert benchmark.share_at_nought(samples) == 0.25
-    assert benchmark.idle_share([0, 0]) is None
+    samples = [benchmark.Sample(at, used) for at, used in enumerate([0, 0, 50, 100, 0, 90, 0])]
+    within = benchmark.worked(samples)  # 50, 100, 0 and 90: 60 on average
+    assert benchmark.idle_share(within) == pytest.approx(0.4)
+    assert benchmark.share_at_nought(within) == 0.25
+    assert benchmark.worked(samples[:2]) == []
+    assert benchmark.idle_share([]) is None
     assert benchmark.share_at_nought([]) is None
+
+
+def test_of_a_sweep_the_time_from_the_first_question_to_the_last_answer_counts(benchmark: ModuleType) -> None:
+    samples = [benchmark.Sample(at, used) for at, used in enumerate([0, 30, 0, 80, 0, 100, 10])]
+    spans = [benchmark.Span("load", 0.5, 2.5), benchmark.Span("ask", 2.5, 4.0), benchmark.Span("ask", 3.5, 5.2)]
+    within = benchmark.between(samples, *benchmark.summary(spans)["asked"])
+    assert [sample.used for sample in within] == [80, 0, 100]
+    assert benchmark.idle_share(within) == pytest.approx(0.4)
 
 
 def test_waiting_is_when_no_model_is_asked_between_the_first_question_and_the_last(benchmark: ModuleType) -> None:
@@ -84,4 +94,4 @@ def test_samples_come_from_nvidia_smi_where_nvml_is_not_there(
     with benchmark.watching() as samples:
         while len(samples) < 3 and time.monotonic() < end:
             time.sleep(0.01)
-    assert samples == [0, 80, 100]
+    assert [sample.used for sample in samples] == [0, 80, 100]
