@@ -23,8 +23,13 @@ import tiny
 import trainings
 from command_line import refused, wug
 from patience import PATIENCE
+from wug import stages
+from wug.errors import ModelError
+from wug.models import ModelSpec
+from wug.runs import processes, room
 from wug.runs.opening import BUILTIN_MODELS, open_suites
 from wug.runs.store import Store
+from wug.runs.sweep import Plan, shared_once
 from wug.runs.sweeps import find, runs_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are as on Linux")
@@ -168,6 +173,37 @@ def test_a_number_of_workers_is_one_or_more_and_for_several_models() -> None:
     one = ("run", "words.jsonl", "--model", "ngram:run/checkpoint-10.arpa")
     refused(wug(*one, "--workers", "2"), "--workers is for several models, or for --engine ray")
     assert wug(*one, "--workers", "1").code == 0
+
+
+def test_without_a_number_as_many_processes_are_taken_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "processes", lambda models: 2)
+    monkeypatch.setattr(processes, "sweep", None)  # the plain way
+    assert wug("run", "words.jsonl", "--model", "ngram:run/*").code == 0
+
+
+def test_a_process_computes_with_the_threads_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "threads_each", lambda models, count: 10 + count)
+    program = tmp_path / "tells.py"
+    program.write_text("import os\nopen('threads', 'w').write(os.environ['OMP_NUM_THREADS'])\n" + ECHO)
+    assert wug(*copying(f"command:{sys.executable} {program}"), "--workers", "2").code == 0
+    assert (tmp_path / "threads").read_text() == "12"
+
+
+def test_what_stages_took_comes_home() -> None:
+    with stages.collected() as found:
+        assert wug("run", "words.jsonl", "--model", "ngram:run/*", "--workers", "2").code == 0
+    assert Counter(one.name for one in found) == {"load": 3, "ask": 3}
+
+
+def test_suites_that_cannot_be_sent_are_asked_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (suite,) = shared_once(open_suites("words.jsonl"))
+    vars(suite)["judge"] = lambda: None
+    models = tuple(ModelSpec("ngram", f"run/checkpoint-{step}.arpa") for step in (10, 20))
+    monkeypatch.setattr(room, "processes", lambda models: 2)
+    plan = Plan(models, (suite,), "x")
+    assert [result.estimates[0].value for result in processes.sweep_here(plan).results] == [0.25, 1.0]
+    with pytest.raises(ModelError, match="--workers 2: a suite cannot be sent to another process"):
+        processes.sweep_here(plan, workers=2)
 
 
 @pytest.mark.parametrize("family", sorted(BUILTIN_MODELS))

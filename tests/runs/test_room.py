@@ -22,6 +22,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(room, "device_of", lambda spec: "cuda" if spec.kind in room.NEURAL else "cpu")
     monkeypatch.setattr(room, "free_memory", lambda: 1000 * GB)
     monkeypatch.setattr(room, "_free_on_gpu", lambda: 1000 * GB)
+    monkeypatch.setattr(room, "gpu_is_shared", lambda: True)
     return monkeypatch
 
 
@@ -47,6 +48,9 @@ def test_a_process_needs_four_times_its_models_files_and_two_gigabytes(machine: 
 def test_one_process_asks_what_no_gpu_computes_and_what_needs_all_of_it(machine: pytest.MonkeyPatch) -> None:
     machine.setattr(room, "size_of", lambda spec: GB)
     assert room.processes([*CHECKPOINTS, ModelSpec("ngram", "somewhere")]) == 1
+    machine.setattr(room, "gpu_is_shared", lambda: False)
+    assert room.processes(CHECKPOINTS) == 1
+    machine.setattr(room, "gpu_is_shared", lambda: True)
     assert room.processes([ModelSpec("causal", name, None, {"device_map": "auto"}) for name in "ab"]) == 1
     machine.setattr(room, "size_of", lambda spec: None)
     assert room.processes(CHECKPOINTS) == 1  # not on this machine yet

@@ -1,7 +1,7 @@
 """Backends, a module or a package each, and what other packages need of what they share."""
 
 from wug.models._beside import beside
-from wug.models._hardware import cores, free_threads, pick_device, ran_out, threads
+from wug.models._hardware import cores, free_threads, gpu_is_shared, pick_device, ran_out, threads
 from wug.models._hub import hub_is_away
 from wug.models._in_memory import Watched, adopt
 from wug.models._spec import Identity, ModelSpec, parse
@@ -15,6 +15,7 @@ __all__ = [
     "beside",
     "cores",
     "free_threads",
+    "gpu_is_shared",
     "hub_is_away",
     "parse",
     "pick_device",

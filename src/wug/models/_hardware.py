@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 from collections.abc import Callable
@@ -11,6 +12,9 @@ from wug.errors import MissingExtra, ModelError
 
 SIGNS = ("allocate memory", "out of memory", "ALLOC_FAILED")
 """What torch says without an error of its own: on a CPU, on Apple's GPUs, in CUDA's libraries."""
+
+COMPUTE_MODE = 20
+"""NVIDIA's number for what tells whether a GPU takes several processes (CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)."""
 
 REMEDY = "take a smaller model, -M dtype=bfloat16, or another --device"
 
@@ -65,6 +69,21 @@ def _wanted() -> int | None:
 def cores() -> int:
     """Cores that the process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def gpu_is_shared() -> bool:
+    """Whether several processes may compute on the first GPU of NVIDIA's: the keepers of a cluster may forbid it."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:  # another system, or another maker's GPU
+        return True
+    device, mode = ctypes.c_int(), ctypes.c_int()
+    known = (
+        driver.cuInit(0) == 0
+        and driver.cuDeviceGet(ctypes.byref(device), 0) == 0
+        and driver.cuDeviceGetAttribute(ctypes.byref(mode), COMPUTE_MODE, device) == 0
+    )
+    return not known or mode.value == 0
 
 
 def ran_out(error: BaseException) -> bool:

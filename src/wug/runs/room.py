@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from wug.files import existing
-from wug.models import ModelSpec, beside, cores, pick_device, threads
+from wug.models import ModelSpec, beside, cores, gpu_is_shared, pick_device, threads
 
 AHEAD = ("causal", "masked", "lstm", "ngram", "replay")
 """Kinds that may be loaded while another model is asked: they neither record GPU steps nor start programs."""
@@ -32,7 +32,7 @@ AVAILABLE = re.compile(r"^MemAvailable: *(\d+) kB$", re.MULTILINE)
 
 def processes(models: Sequence[ModelSpec]) -> int:
     """Processes that models of a sweep are best shared out to: several on a GPU alone, as cores and memory allow."""
-    if len(models) < 2 or not all(_shares_gpu(spec) for spec in models):
+    if len(models) < 2 or not all(_shares_gpu(spec) for spec in models) or not gpu_is_shared():
         return 1
     sizes = [size for spec in models if (size := size_of(spec)) is not None]
     free = _free(models[0])
@@ -50,11 +50,6 @@ def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
     if not all(spec.kind in NEURAL and device_of(spec) != "cpu" for spec in models):
         return None
     return max(1, threads() // max(1, count))
-
-
-def _shares_gpu(spec: ModelSpec) -> bool:
-    alone = spec.options.get("device_map", "no") == "no"
-    return alone and spec.kind in SHARING and device_of(spec).startswith("cuda")
 
 
 def may_be_beside(spec: ModelSpec) -> bool:
@@ -87,6 +82,11 @@ def size_of(spec: ModelSpec) -> int | None:
         return None
     files = [path] if path.is_file() else [file for file in path.iterdir() if file.suffix in WEIGHTS]
     return sum(file.stat().st_size for file in files)
+
+
+def _shares_gpu(spec: ModelSpec) -> bool:
+    alone = spec.options.get("device_map", "no") == "no"
+    return alone and spec.kind in SHARING and device_of(spec).startswith("cuda")
 
 
 def _free(spec: ModelSpec) -> tuple[int | None, ...]:
