@@ -19,7 +19,7 @@ from wug.types import Result
 log = logging.getLogger("wug")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class UnderWay:
     """A model that is asked elsewhere."""
 

@@ -29,7 +29,7 @@ from wug.runs.errand import Ended, Errand
 from wug.runs.gathering import Gathering, UnderWay
 from wug.runs.store import Store
 from wug.runs.sweep import Plan, Swept, Tell, sweep
-from wug.runs.worker import GRACE, UNSENDABLE, Here, Orders, Ready, work
+from wug.runs.worker import GRACE, UNSENDABLE, Here, Hint, Orders, Ready, work
 
 AGAIN = 1
 """How often a model is begun again whose process was lost."""
@@ -77,6 +77,8 @@ class _Worker:
     process: SpawnProcess
     line: Connection
     model: UnderWay | None = None
+    following: UnderWay | None = None
+    """The one that it looks at already; another process may take it where no other is left."""
     ready: bool = False
 
     @property
@@ -147,11 +149,23 @@ class _Crew:
         self._give_next(worker)
 
     def _give_next(self, worker: _Worker) -> None:
-        if worker.idle and self._waiting:
-            model = self._waiting.popleft()
-            worker.model = model
-            errand = Errand(model.spec, str(Path.cwd()), self._gathering.plan.interval)
-            self._send(worker, pickle.dumps(errand))
+        """Give a process that is free the model that it has looked at, or else the next one."""
+        if not worker.idle or not self._waiting:
+            return
+        model = worker.following if worker.following in self._waiting else self._unseen() or self._waiting[0]
+        assert model is not None
+        self._waiting.remove(model)
+        worker.model, worker.following = model, None
+        self._send(worker, pickle.dumps(Errand(model.spec, str(Path.cwd()), self._gathering.plan.interval)))
+        following = self._unseen()
+        if following is not None and following.spec.kind in room.SHARING:
+            worker.following = following
+            self._send(worker, pickle.dumps(Hint(following.spec)))
+
+    def _unseen(self) -> UnderWay | None:
+        """The next model that no process looks at."""
+        seen = [worker.following for worker in self._workers]
+        return next((model for model in self._waiting if model not in seen), None)
 
     def _send(self, worker: _Worker, data: bytes) -> bool:
         """Whether it was sent; a process that is gone is buried when its line is heard."""

@@ -14,17 +14,19 @@ import queue
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
 
 from wug import stats
+from wug.errors import WugError
+from wug.models import ModelSpec
 from wug.runs.cache import Block, Cache
 from wug.runs.errand import Ended, Errand, Message, known_answers, run_errand
 from wug.runs.evaluate import key_of
-from wug.runs.opening import Opened
+from wug.runs.opening import Opened, open_unloaded
 from wug.runs.shelf import Shelf
 from wug.runs.sweeps import finished
 from wug.stages import collected
@@ -53,6 +55,13 @@ class Orders:
 @dataclass(frozen=True, slots=True)
 class Ready:
     """That a process can be given work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """The model that will probably come next: its files are read while the present one is asked."""
+
+    spec: ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +98,15 @@ def work(line: Connection, orders: Orders) -> None:
     gc.set_threshold(*orders.garbage)
     if orders.threads is not None:  # read by torch and by tokenizers when they are imported
         os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(orders.threads)
-    received: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(line, received), daemon=True).start()
     _send(line, Ready())
-    before, fault = _unpacked(received.get())
+    received: queue.SimpleQueue[Errand] = queue.SimpleQueue()
+    try:
+        before, fault = _unpacked(line.recv_bytes())
+    except (EOFError, OSError):
+        _leave()
+    threading.Thread(target=_listen, args=(line, received), daemon=True).start()
     while True:
-        errand: Errand = pickle.loads(received.get())
+        errand = received.get()
         if before is None:
             _send(line, Ended(error=fault))
             continue
@@ -138,12 +150,22 @@ def _send(line: Connection, message: object) -> None:
         _leave()
 
 
-def _listen(line: Connection, received: queue.SimpleQueue[bytes]) -> None:
+def _listen(line: Connection, received: queue.SimpleQueue[Errand]) -> None:
     try:
         while True:
-            received.put(line.recv_bytes())
+            message: Errand | Hint = line.recv()
+            if isinstance(message, Hint):
+                threading.Thread(target=_look_at, args=(message.spec,), daemon=True).start()
+            else:
+                received.put(message)
     except (EOFError, OSError):
         _leave()
+
+
+def _look_at(spec: ModelSpec) -> None:
+    """Know the fingerprint of a model's files; a fault is left for its errand to tell."""
+    with suppress(WugError):
+        open_unloaded(spec)
 
 
 def _leave() -> NoReturn:
