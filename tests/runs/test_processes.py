@@ -56,6 +56,7 @@ def both_ways(*command: str) -> None:
     assert plain.code == 0, plain.err
     assert shared.code == 0, shared.err
     assert shared.out == plain.out
+    assert shared.err.splitlines()[-1] == plain.err.splitlines()[-1]  # how far it is, at the end
     assert kept("shared.db") == kept("plain.db")
     assert cached("shared.cache") == cached("plain.cache") != []
 
@@ -105,6 +106,19 @@ def test_what_is_done_or_cached_is_not_asked_again(tmp_path: Path) -> None:
     assert Counter((tmp_path / "started").read_text()) == Counter("ab")
     assert [len(runs_of(shelf, find(shelf, name))) for shelf in [_store().shelf] for name in "st"] == [2, 2]
     assert len(_store().runs()) == 4
+
+
+def test_what_a_process_warns_of_is_told_here_once() -> None:
+    command = ("run", "words.jsonl", "--model", "ngram:run/*", "--format", "json", "--workers", "2")
+    said = wug(*command, "--cache", "answers")
+    sound = cached("answers")
+    with closing(sqlite3.connect("answers")) as db:
+        db.execute("UPDATE blocks SET answers = x'00'")
+        db.commit()
+    again = wug(*command, "--cache", "answers", "--db", "another.db")
+    assert again.out == said.out
+    assert again.err.count("5 answers in the cache were damaged, and asked anew") == 1  # the same of three models
+    assert cached("answers") == sound
 
 
 def test_a_model_that_fails_is_told_at_the_end_and_the_others_go_on(tmp_path: Path) -> None:
