@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from wug.runs.opening import BUILTIN_MODELS, open_suites
 from wug.runs.store import Store
 from wug.runs.sweep import Plan, shared_once
 from wug.runs.sweeps import find, runs_of
+from wug.runs.worker import Orders, work
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are as on Linux")
 
@@ -152,6 +154,20 @@ def test_a_model_whose_processes_are_killed_over_and_over_is_given_up(tmp_path: 
     assert len(json.loads(said.out)) == 1  # the other went on
 
 
+def test_the_others_go_on_without_a_process_that_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "work", end_first)
+    said = wug("run", "words.jsonl", "--model", "ngram:run/*", "--workers", "2")
+    assert said.code == 0, said.err
+    assert "a worker process ended with code 3 before it had begun: going on with 1" in said.err
+    assert len(_store().runs()) == 3
+
+
+def test_without_any_process_the_command_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "work", end_at_once)
+    said = wug("run", "words.jsonl", "--model", "ngram:run/*", "--workers", "2", "-q")
+    refused(said, "a worker process ended with code 3 before it had begun: --workers 1 needs none")
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
 def test_a_command_that_is_stopped_leaves_no_process_and_goes_on_where_it_was(
     tmp_path: Path, how: signal.Signals
@@ -229,6 +245,20 @@ def test_suites_of_every_family_can_be_sent(family: str) -> None:
             suite.checksum,
             list(suite.requests()),
         )
+
+
+def end_at_once(line: Connection, orders: Orders) -> None:
+    """What a process does that cannot begin."""
+    os._exit(3)
+
+
+def end_first(line: Connection, orders: Orders) -> None:
+    """The same of the first process; others work."""
+    try:
+        Path("first").mkdir()
+    except FileExistsError:
+        work(line, orders)
+    end_at_once(line, orders)
 
 
 def counting(folder: Path, letters: str, waits: str = "") -> list[str]:

@@ -7,6 +7,7 @@ What a process does is `worker.py`; what it sends is kept by this one (`gatherin
 from __future__ import annotations
 
 import gc
+import logging
 import multiprocessing
 import pickle
 import signal
@@ -33,6 +34,8 @@ from wug.runs.worker import GRACE, UNSENDABLE, Here, Hint, Orders, Ready, work
 
 AGAIN = 1
 """How often a model is begun again whose process was lost."""
+
+log = logging.getLogger("wug")
 
 
 def sweep_here(
@@ -183,7 +186,11 @@ class _Crew:
         worker.process.kill()
         worker.process.join()
         if not worker.ready:
-            raise ModelError(f"a worker process {_ending(worker.process)} before it had begun: --workers 1 needs none")
+            how = f"a worker process {_ending(worker.process)} before it had begun"
+            if not self._workers:
+                raise ModelError(f"{how}: --workers 1 needs none")
+            log.warning("%s: going on with %s", how, len(self._workers))
+            return
         if (model := worker.model) is not None:
             model.lost += 1
             if model.lost > AGAIN:
