@@ -125,3 +125,19 @@ def test_only_models_that_know_distances_alone_leap(made: Maker) -> None:
     """Others would be told wrong places, or places that they have not."""
     assert _leaps.tells_distances(opened(made("t5"))[1].model.config)
     assert not any(_leaps.tells_distances(opened(made(name))[1].model.config) for name in ("bart", "marian"))
+
+
+def test_answers_to_long_sources_leap_from_the_start(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short sources are written step by step; each kind has batches of its own."""
+    monkeypatch.setattr(_recorded, "WIDE", (9, 18, 40))
+    monkeypatch.setattr("wug.models._unfinished.WIDTHS", (9, 18, 40))
+    model, decoder, leaping = opened(made("t5"))
+    leaping.steps = _recorded.LONG
+    short = model._words.read(tiny_seq2seq.sources(5, seed=9))
+    sequences = [*(sequence[-8:] for sequence in short), *([*sequence[:-1], *sequence] for sequence in short)]
+    assert any(len(sequence) > 9 for sequence in sequences)
+    bounds = [30] * len(sequences)
+    found = leaping.write(sequences, bounds)
+    assert [(w.tokens, w.ended) for w in found] == plainly(decoder, sequences, bounds)
+    assert {shape.width for shape in leaping._leaping} <= {18, 40}
+    assert {shape.width for shape in leaping._stages} == {9}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wug.models._token_rules import Choose
-from wug.models._unfinished import Layer, State, room_for, static_cache
+from wug.models._unfinished import Layer, State, room_for, static_cache, table
 
 TOKENS = 32
 """Tokens of each answer in a pass: the last that is known, and guesses."""
@@ -53,10 +53,8 @@ class Long:
         import torch
 
         written, width = state.tokens.shape[1], state.width
-        text = torch.full((len(sources), width + most + TOKENS), -1, dtype=torch.long)
-        for row, source in enumerate(sources):
-            text[row, width - len(source) : width] = torch.tensor(source)
-        text = text.to(state.tokens.device)
+        text = torch.full((len(sources), width + most + TOKENS), -1, device=state.tokens.device)
+        text[:, :width] = table(sources, width, -1, right=True).to(text.device)
         text[:, width : width + written] = state.tokens
         count = torch.full_like(state.bounds, written)
         return cls(state.places, state.mask, text, count, state.bounds, state.nearest, state.kept)

@@ -19,7 +19,7 @@ from wug.models._asking import Written, until_end
 from wug.models._leaps import ROWS as LEAPING
 from wug.models._leaps import TOKENS, Leaping, Long, LongShape, write_on
 from wug.models._token_rules import Choose, Rules
-from wug.models._unfinished import State, fitting, joined, room_for, static_cache, width_for
+from wug.models._unfinished import State, fitting, joined, room_for, static_cache, table, width_for
 
 ROWS = (16, 64, 256, 1024, 4096)
 """Answers that are written together. Each shape is recorded once, which takes as long as twenty steps."""
@@ -28,7 +28,8 @@ LENGTHS = (32, 64, 256, 1024)
 LONG = 64
 """Tokens after which an answer is written by leaps, where a model can."""
 WIDE = (144, 1152)
-"""Room for the sources of long answers: of few widths, so that most are written together."""
+"""Widths for the sources of long answers: few, so that most are written together; what is wider than the first is long.
+"""
 STEPS = 8
 """Steps between two looks at what has come to its end: looking is waiting for the GPU."""
 PLACES = 1 << 20
@@ -84,8 +85,9 @@ class Recorded:
                 long = [state for state in going if self._is_long(state)]
                 if waiting and sum(state.size for state in going) <= self.places:
                     # The longest first: shorter ones go with them as long as there is room, and so do their steps.
-                    width = width_for(len(sequences[waiting[-1]]))
+                    width, wide = (fit(len(sequences[waiting[-1]])) for fit in (width_for, _wide))
                     size = max(1, min(ROWS[-1], self.places // max(width, LENGTHS[0])))
+                    size = sum(_wide(len(sequences[place])) == wide for place in waiting[-size:])
                     waiting, batch = waiting[:-size], waiting[-size:]
                     state = self._opened(batch, [sequences[n] for n in batch], [bounds[n] for n in batch], width)
                     found = self._continued(state, going)
@@ -116,8 +118,10 @@ class Recorded:
 
     def _is_long(self, state: State) -> bool:
         """Whether answers are to be written on by leaps, for which there is memory."""
-        size = max(state.width, int(state.bounds.max()) + TOKENS)
-        return self.steps is not None and state.tokens.shape[1] >= self.steps and LEAPING[0] * size <= self.places
+        if self.steps is None or LEAPING[0] * max(state.width, int(state.bounds.max()) + TOKENS) > self.places:
+            return False
+        # Answers to long sources are long, and mostly what stands in the source.
+        return state.tokens.shape[1] >= self.steps or state.width > WIDE[0]
 
     def _leapt(
         self, long: Sequence[State], sequences: Sequence[Sequence[int]]
@@ -125,7 +129,7 @@ class Recorded:
         """Long answers as they come to their end; of sources of like width together."""
 
         def alike(state: State) -> tuple[int, int]:
-            return state.tokens.shape[1], fitting(WIDE, state.width)
+            return state.tokens.shape[1], _wide(state.width)
 
         for (_, width), same in groupby(sorted(long, key=alike, reverse=True), key=alike):
             state = joined(list(same), width)
@@ -253,14 +257,11 @@ class Recorded:
         low = 0
         while low < len(sequences):
             high = len(sequences)
-            while high > low + 1 and (high - low) * _wide(len(sequences[high - 1])) ** 2 > ENCODED:
+            while high > low + 1 and (high - low) * _read(len(sequences[high - 1])) ** 2 > ENCODED:
                 high = (low + high) // 2
-            wide = min(width, _wide(len(sequences[high - 1])))
-            ids = torch.full((high - low, wide), self._pad)
-            present = torch.zeros_like(ids)
-            for row, sequence in enumerate(sequences[low:high]):
-                ids[row, : len(sequence)] = torch.tensor(sequence)
-                present[row, : len(sequence)] = 1
+            wide = min(width, _read(len(sequences[high - 1])))
+            ids = table(sequences[low:high], wide, self._pad)
+            present = table([[1] * len(sequence) for sequence in sequences[low:high]], wide, 0)
             found = encoder(input_ids=ids.to(device), attention_mask=present.to(device)).last_hidden_state
             parts.append(torch.nn.functional.pad(found, (0, 0, 0, width - wide)))
             low = high
@@ -397,5 +398,10 @@ def _length(written: int) -> int:
 
 
 def _wide(size: int) -> int:
+    """The width for sources of like length, which are read and written on together."""
+    return fitting(WIDE, size)
+
+
+def _read(size: int) -> int:
     """Room in which a source of so many tokens is read: reading is not recorded, and may take more shapes."""
     return max(16, 1 << (size - 1).bit_length()) if size <= 128 else 128 * math.ceil(size / 128)

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from wug.models._ragged import Ragged
+
 Layer: TypeAlias = tuple[Any, Any, Any, Any]
 """Keys and values of an answer, then of its source: (rows, heads, tokens, size of a head)."""
 WIDTHS = (18, 36, 72, 144, 288, 576, 1152)
@@ -78,6 +82,17 @@ def joined(states: Sequence[State], width: int) -> State:
         torch.cat([state.nearest for state in states]),
         kept,
     )
+
+
+def table(rows: Sequence[Sequence[int]], width: int, filler: int, *, right: bool = False) -> Any:
+    """Numbers as a table of torch's, each row at the left of its width, or at the right."""
+    import torch
+
+    ragged = Ragged.of(rows)
+    columns, lengths = np.arange(width), ragged.lengths[:, None]
+    found = np.full((len(rows), width), filler, dtype=np.int64)
+    found[columns >= width - lengths if right else columns < lengths] = ragged.flat
+    return torch.from_numpy(found)
 
 
 def width_for(size: int) -> int:
