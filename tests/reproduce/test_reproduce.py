@@ -210,6 +210,17 @@ def test_steps_stand_in_an_order_in_which_a_seed_of_all_rows_is_done_before_anot
     ]
 
 
+def test_a_row_may_train_for_longer_but_not_in_a_miniature(tmp_path: Path) -> None:
+    text = RECIPE.replace('row = "profile"', 'row = "profile"\ntrain = { t5 = "--steps 99 --batch-size 4" }')
+    text = text.replace('title = "Transformer"', 'title = "Transformer"\nsmall = "seq2seq --steps 3"')
+    for small, steps in ((False, "99"), (True, "3")):
+        plan = Planner(parse(text, "small", Path("small.toml")), tmp_path, small=small).plan([1])
+        task, longer = (step.command for step in plan.steps if step.kind == "train")
+        chosen = [longer[place + 1] for place, word in enumerate(longer) if word == "--steps"]
+        assert chosen[-1] == steps  # the last one counts
+        assert "99" not in task
+
+
 def test_a_plan_of_one_network_has_its_steps_alone(tmp_path: Path) -> None:
     plan = Planner(read("kim2020"), tmp_path, small=True).plan([1], ["gen"], ["lstm"])
     assert [step.name for step in plan.steps] == [
@@ -282,6 +293,9 @@ def test_a_step_that_fails_is_said_and_the_others_are_taken(tmp_path: Path) -> N
         ("t5 = 0.25", "t6 = 0.25", "unknown network 't6'"),
         ('check = "accuracy"', 'chek = "accuracy"', "chek"),
         ("seeds = [1, 2]", "", "seeds"),
+        ('row = "task"', 'row = "task"\ntrain = "--steps 9"', "train of a test is by network"),
+        ('row = "task"', 'row = "task"\ntrain = { t4 = "--steps 9" }', "unknown network 't4'"),
+        ('row = "task"', 'row = "task"\ntrain = { t5 = "--steps 9" }', "the model that 'task' trains, with another"),
     ],
 )
 def test_what_is_wrong_in_a_recipe_is_said(wrong: str, right: str, said: str) -> None:

@@ -142,9 +142,10 @@ class Planner:
         source, needs = self._filled(test.train_on, seed)
         name = _name(network.name, test.train_on, seed)
         folder = self._folder / "models" / name
+        longer = () if self._small else test.train.get(network.name, "").split()
         profile = [self._filled(word, seed)[0] for word in test.profile] + [*(test.small if self._small else ())]
         command = (
-            *("train", *(network.small if self._small else (*network.train, *test.train)), source),
+            *("train", *(network.small if self._small else network.train), *longer, source),
             *("-o", str(folder), "--seed", str(seed), *self._options),
             *((*profile, "--db", str(self._store)) if profile else ()),
         )

@@ -74,8 +74,8 @@ class Test:
     """By network; None where the paper has no such cell."""
     train_on: str = ""
     """What the network is trained on, as in `{substitutivity}/primitive`; empty for a network that is there."""
-    train: tuple[str, ...] = ()
-    """More arguments of that training, after the network's own; not in a miniature."""
+    train: Mapping[str, str] = field(default_factory=dict)
+    """More arguments of that training, by network, after the network's own; not in a miniature."""
     suite: str = ""
     """The test: a file or folder of a material, or a suite by its name."""
     group: str = "all"
@@ -155,8 +155,10 @@ def parse(text: str, name: str, file: Path) -> Recipe:
 
 def _test(row: dict[str, Any], networks: Mapping[str, Network], materials: Mapping[str, Material], file: Path) -> Test:
     cells = {network: _published(cell) for network, cell in row.pop("published").items()}
-    test = Test(published=cells, **_frozen(row))
-    for network in cells:
+    if not isinstance(longer := row.pop("train", {}), dict):
+        raise TypeError('train of a test is by network, as in { lstm = "--steps 9000" }')
+    test = Test(published=cells, train=longer, **_frozen(row))
+    for network in (*cells, *test.train):
         if network not in networks:
             what = f"unknown network {network!r}.{suggestion(network, networks)}"
             raise InputError(what, file=file, place=f"test {test.row!r}")
