@@ -157,7 +157,7 @@ def _with_head(
 ) -> Ways:
     """The same with the output layer in blocks, if the model's logits are those of its output layer, or follow."""
     try:
-        found = replace(ways, head=find_head(model, probes[6], ways.workers))
+        found = replace(ways, head=find_head(model, probes[7], ways.workers))
     except FAILURES as error:
         log.info("%s computes its logits itself: %s", type(model).__name__, _short(error))
         return ways
