@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wug.models._graph import recorded
 from wug.models._token_rules import Choose
 from wug.models._unfinished import Layer, State, room_for, static_cache, table
 
@@ -169,17 +170,8 @@ class Leaping:
         return Long(self._places, *columns, kept)
 
     def record(self, pool: Any) -> None:
-        """Record a pass; before that one is taken, in which libraries choose their kernels."""
-        import torch
-
-        aside = torch.cuda.Stream()
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
-            self._pass()
-        torch.cuda.current_stream().wait_stream(aside)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph, pool=pool):
-            self._pass()
+        """Have a pass recorded."""
+        self._graph = recorded(self._pass, pool)
 
     def _pass(self) -> None:
         """Write on every answer that is not done, by one token at least."""

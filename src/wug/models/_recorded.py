@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Any
 
 from wug.models._asking import Written, until_end
+from wug.models._graph import recorded
 from wug.models._leaps import ROWS as LEAPING
 from wug.models._leaps import TOKENS, Leaping, Long, LongShape, write_on
 from wug.models._token_rules import Choose, Rules
@@ -298,7 +299,8 @@ class Stage:
     def load(self, state: State, pool: Any) -> None:
         """Take over answers, as many as there are rows; what other rows compute is read by nobody."""
         if pool is not None and self._graph is None:
-            self._record(pool)
+            self._set_position(1)
+            self._graph = recorded(self._step, pool)
         count, size = min(len(state.places), self._shape.rows), state.tokens.shape[1]
         self._places, self._size = state.places[:count], size
         for mine, theirs in zip(self._kept, state.kept, strict=True):
@@ -375,21 +377,6 @@ class Stage:
         """So many tokens are written; keys and values are there of the first mark and of all of them but the last."""
         for position in (self._position, *self._sizes):
             position.fill_(size)
-
-    def _record(self, pool: Any) -> None:
-        """Record a step; before that one is taken, in which libraries choose their kernels."""
-        import torch
-
-        aside = torch.cuda.Stream()
-        aside.wait_stream(torch.cuda.current_stream())
-        self._set_position(1)
-        with torch.cuda.stream(aside):
-            self._step()
-        torch.cuda.current_stream().wait_stream(aside)
-        self._set_position(1)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph, pool=pool):
-            self._step()
 
 
 def _length(written: int) -> int:
