@@ -11,8 +11,8 @@ import pytest
 PROGRAM = """
 import atexit, sys, tempfile, threading, types
 sys.modules["torch"] = types.ModuleType("torch")
-from wug.cli.program import program
-atexit.register(print, "told", flush=True)  
+from wug.cli.main import program
+atexit.register(print, "told", flush=True)
 class Loud:
     def __del__(self):
         print("taken apart")
@@ -50,7 +50,7 @@ def test_without_torch_python_ends_as_it_always_does(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_program_is_shown_as_python_shows_it(tmp_path: Path) -> None:
-    broken = PROGRAM.replace("from wug.cli.program import program", "from wug.cli import program as module")
+    broken = PROGRAM.replace("from wug.cli.main import program", "from wug.cli import main as module")
     broken = broken.replace("program()\n", "module.main = lambda: 1 / 0\nmodule.program()\n")
     found = ended(tmp_path, "--version", program=broken)
     assert found.returncode == 1
