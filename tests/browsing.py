@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from patience import PATIENCE
@@ -76,6 +79,39 @@ def full_disk(monkeypatch: Any) -> None:
     monkeypatch.setattr("wug.files.os.fdopen", fdopen)
 
 
+class _Prompt(uvicorn.Server):
+    """A server that ends when it is told to: uvicorn's own looks every 0.1 s, and then waits 0.1 s."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.answers = threading.Event()
+        self._ending = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def end(self) -> None:
+        """Answer no more; what is being answered is left."""
+        self.should_exit = self.force_exit = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended already
+                self._loop.call_soon_threadsafe(self._ending.set)
+
+    async def main_loop(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.answers.set()
+        for count in itertools.count():
+            if await self.on_tick(count):
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), 0.1)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        await asyncio.sleep(0)  # connections that nobody uses are closed
+
+
 @dataclass
 class Served:
     """A site on a port of its own; it can be ended and started again."""
@@ -103,12 +139,10 @@ class Served:
 
     def start(self, site: Site | None = None) -> None:
         """Answer from now on; with another site, as after a restart."""
-        import uvicorn
-
         self.site = site or self.site
         app = create(self.site)
         config = uvicorn.Config(with_slow_scripts(app) if SLOW else app, log_level="error", lifespan="off", ws="none")
-        self._server = uvicorn.Server(config)
+        self._server = _Prompt(config)
         listening = socket.socket()
         for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # who holds the port for the tests does not listen
             listening.setsockopt(socket.SOL_SOCKET, option, 1)
@@ -116,14 +150,13 @@ class Served:
         self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()
         until = time.monotonic() + PATIENCE
-        while not self._server.started:
+        while not self._server.answers.wait(0.5):
             if not self._thread.is_alive() or time.monotonic() > until:
                 raise RuntimeError("the server does not start")
-            self._thread.join(0.02)
 
     def stop(self) -> None:
         """Answer no more."""
-        self._server.should_exit = self._server.force_exit = True
+        self._server.end()
         self._thread.join(PATIENCE)
 
 

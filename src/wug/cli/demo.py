@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wug.runs.cache import Cache
     from wug.runs.evaluate import Recorded
     from wug.runs.store import Store
-    from wug.types import Result
+    from wug.types import Result, Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,13 @@ def command(output: Path, limit: int | None) -> None:
     from wug.show.page import Report, render
 
     charts.require()
-    require_packages(suite for go in GOES for name in go.suites for suite in open_suites(name))
+    suites = {name: open_suites(name) for name in dict.fromkeys(name for go in GOES for name in go.suites)}
+    require_packages(suite for some in suites.values() for suite in some)
     store, cache = Store(output / "wug.db"), Cache(output / "answers.db")
-    kept = [_ask(go, min(go.items, limit or go.items), store, cache) for go in GOES]
+    kept = []
+    for go in GOES:
+        items = min(go.items, limit or go.items)
+        kept.append(_ask(go, [suite.sample(items) for name in go.suites for suite in suites[name]], store, cache))
     reports = [
         Report(result, run=one.number, command=run.command, created=run.started)
         for one in kept
@@ -83,11 +87,10 @@ def command(output: Path, limit: int | None) -> None:
     printing.echo(_next(page, store.path, [one.number or 0 for one in kept]))
 
 
-def _ask(go: Go, items: int, store: Store, cache: Cache) -> Recorded:
+def _ask(go: Go, suites: Sequence[Suite], store: Store, cache: Cache) -> Recorded:
     from wug.runs.evaluate import record
-    from wug.runs.opening import open_model, open_suites
+    from wug.runs.opening import open_model
 
-    suites = [suite.sample(items) for name in go.suites for suite in open_suites(name)]
     common.say(f"asking {go.model} {sum(map(len, suites)):,} items of {', '.join(go.suites)}")
     model = open_model(go.model, {"device": "cpu"})
     with common.progress(go.model) as tell:

@@ -253,12 +253,13 @@ def _environment(*, still: bool, drawn: bool) -> Any:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.globals["still"], environment.globals["drawn"] = still, drawn
-    environment.filters["vega_spec"] = _spec
+    charts = _Charts()
+    environment.filters["vega_spec"] = charts.spec
     environment.filters["kind"] = lambda part: type(part).__name__
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["plural"] = plural
     environment.filters["plain"] = plain
-    environment.filters["svg"] = _svg
+    environment.filters["svg"] = charts.svg
     environment.filters["strip"] = strip
     environment.filters["direction"] = direction_of
     environment.filters["runs"] = runs_of
@@ -272,15 +273,27 @@ def plural(number: int, name: str, names: str = "") -> str:
     return f"{number:,} {name if number == 1 else names or name + 's'}"
 
 
-def _spec(figure: Figure) -> dict[str, Any]:
-    return {**vega.page_spec(figure.chart), "description": figure.title}
+class _Charts:
+    """The pictures and the specifications of figures; a page asks for both of one, which is made once."""
 
+    def __init__(self) -> None:
+        self._last: tuple[Figure, dict[str, Any]] | None = None
 
-def _svg(figure: Figure) -> Any:
-    from markupsafe import Markup
+    def _made(self, figure: Figure) -> dict[str, Any]:
+        if self._last is None or self._last[0] is not figure:
+            self._last = (figure, vega.undressed(figure.chart))
+        return self._last[1]
 
-    # Vega escapes every text that it writes into an SVG.
-    return Markup(vega.page_svg(figure.chart))
+    def spec(self, figure: Figure) -> dict[str, Any]:
+        """What a script draws the figure of."""
+        return {**vega.page_spec(self._made(figure)), "description": figure.title}
+
+    def svg(self, figure: Figure) -> Any:
+        """What is seen before, or without, the script."""
+        from markupsafe import Markup
+
+        # Vega escapes every text that it writes into an SVG.
+        return Markup(vega.page_svg(self._made(figure)))
 
 
 def source(name: str) -> str:

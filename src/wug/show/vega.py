@@ -43,7 +43,7 @@ _HTML = """<!DOCTYPE html>
 def spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     """The Vega-Lite specification of a chart, dressed for a file of its own."""
     config = _config("Liberation Sans, Arial, Helvetica, sans-serif", lambda name, colour: colour)
-    return {**drawable(chart.to_dict()), "config": {**config, "background": "white"}}
+    return {**undressed(chart), "config": {**config, "background": "white"}}
 
 
 def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.LayerChart:
@@ -52,15 +52,22 @@ def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.LayerChart:
     return made
 
 
-def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
+def undressed(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
+    """What a chart shows, without its look: what takes longest of a page's specification and of its picture."""
+    made: dict[str, Any] = drawable(chart.to_dict())
+    return made
+
+
+def page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
     """The specification for a page: as wide as its place, every colour a CSS variable, legends left to the page."""
     return _without_legends(_page_spec(chart))
 
 
-def _page_spec(chart: alt.LayerChart) -> dict[str, Any]:
+def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
+    """The specification of a chart, or of one that is undressed already."""
     config = _config(PAGE_FONT, lambda name, colour: f"var(--chart-{name}, {colour})")
     return {
-        **drawable(chart.to_dict()),
+        **(chart if isinstance(chart, Mapping) else undressed(chart)),
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {**config, "background": "transparent"},
@@ -69,12 +76,19 @@ def _page_spec(chart: alt.LayerChart) -> dict[str, Any]:
 
 def _without_legends(made: dict[str, Any]) -> dict[str, Any]:
     """The chart without its legend, where it says of what the page can make one that every reader can use."""
-    if "legend" in (made.get("usermeta") or {}):
-        for layer in made.get("layer", ()):
-            for channel in ("color", "shape", "strokeDash"):
-                if channel in layer.get("encoding", {}):
-                    layer["encoding"][channel]["legend"] = None
-    return made
+    if "legend" not in (made.get("usermeta") or {}) or "layer" not in made:
+        return made
+    return {**made, "layer": [_without_legend(layer) for layer in made["layer"]]}
+
+
+def _without_legend(layer: dict[str, Any]) -> dict[str, Any]:
+    if "encoding" not in layer:
+        return layer
+    told = {"color", "shape", "strokeDash"}
+    encoding = {
+        channel: {**value, "legend": None} if channel in told else value for channel, value in layer["encoding"].items()
+    }
+    return {**layer, "encoding": encoding}
 
 
 def drawable(value: Any) -> Any:
@@ -86,7 +100,7 @@ def drawable(value: Any) -> Any:
     return [drawable(inner) for inner in value] if isinstance(value, list) else value
 
 
-def page_svg(chart: alt.LayerChart) -> str:
+def page_svg(chart: alt.LayerChart | Mapping[str, Any]) -> str:
     """The same picture as SVG text: what a page shows before, or without, JavaScript."""
     fixed = {**_page_spec(chart), "width": WIDTH, "autosize": "pad"}
     fixed["config"] = {**fixed["config"], "aria": False}
