@@ -18,7 +18,7 @@ from shares import LONGEST_FIRST, WHOLE
 
 settings.register_profile(
     "wug",
-    max_examples=100 if WHOLE else 40,
+    max_examples=100 if WHOLE else 20,
     deadline=None,  # how long an example takes depends on the machine
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=os.environ.get("CI") == "true",

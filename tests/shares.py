@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
+from zlib import crc32
 
 Case = TypeVar("Case")
 WHOLE = os.environ.get("WUG_TEST_WHOLE") == "yes"
@@ -21,3 +22,25 @@ LONGEST_FIRST = (
 def cases(always: Iterable[Case], at_night: Iterable[Case]) -> list[Case]:
     """The cases that are tried here."""
     return [*always, *(at_night if WHOLE else ())]
+
+
+def share(every: Iterable[Case], part: int) -> list[Case]:
+    """One case in `part`, rounded up, or all of them at night; which ones, a hash of what they are says."""
+    given = list(every)
+    return given if WHOLE else [case for case in given if case in _drawn(given)[: -(-len(given) // part)]]
+
+
+def each_kind(every: Iterable[Case], kind: Callable[[Case], Hashable], most: int = 1) -> list[Case]:
+    """At most so many cases of each kind, or all of them at night; which ones, a hash of what they are says."""
+    given = list(every)
+    if WHOLE:
+        return given
+    kinds: dict[Hashable, list[Case]] = {}
+    for case in given:
+        kinds.setdefault(kind(case), []).append(case)
+    return [case for case in given if case in _drawn(kinds[kind(case)])[:most]]
+
+
+def _drawn(given: list[Case]) -> list[Case]:
+    """The cases in an order that is the same everywhere and that nobody chose."""
+    return sorted(given, key=lambda case: crc32(repr(case).encode()))

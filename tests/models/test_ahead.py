@@ -13,7 +13,7 @@ import pytest
 
 import tiny_seq2seq
 from answers import noticed
-from shares import cases
+from shares import cases, each_kind, share
 from wug.models import _ahead, seq2seq
 from wug.models._ahead import Ahead, Checked, Guesses, Rival, until
 from wug.models._asking import Written
@@ -26,6 +26,7 @@ ARCHITECTURES = ["t5", "marian", "bart", "m2m_100", "mbart", "pegasus", "mt5", "
 MOST = ["3", "5", "40", "auto"]
 USUAL = [*product(ARCHITECTURES[:2], MOST), *product(ARCHITECTURES[2:], ["5"])]
 """Every bound for a model that guesses ahead and for one that does not; for the others one at which they do."""
+BY_DAY = each_kind(USUAL, lambda case: case[0])
 Maker = Callable[..., Path]
 
 
@@ -79,7 +80,7 @@ def looping(folder: Path) -> Any:
     return decoder
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", share(ARCHITECTURES, 2))
 @pytest.mark.parametrize("seed", cases([21], [22]))
 def test_answers_are_those_of_generate(made: Maker, architecture: str, seed: int) -> None:
     """Lengths, bounds and first guesses of all kinds: none, the right one, one that goes wrong, one too long."""
@@ -144,7 +145,7 @@ def _early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_early")
-@pytest.mark.parametrize(("architecture", "most"), cases(USUAL, sorted({*product(ARCHITECTURES, MOST)} - {*USUAL})))
+@pytest.mark.parametrize(("architecture", "most"), cases(BY_DAY, sorted({*product(ARCHITECTURES, MOST)} - {*USUAL})))
 def test_both_engines_answer_and_notice_alike(
     made: Maker, architecture: str, most: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from transformers import AutoModelForCausalLM
 
 import tiny_architectures
+from shares import each_kind, share
 from wug.errors import ModelError
 from wug.models._ragged import Ragged
 from wug.models.causal import trial as _trial
@@ -86,7 +88,7 @@ COMPANY: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", COMPANY)
+@pytest.mark.parametrize("name", ["phi3", *share(list(COMPANY)[1:], 3)])
 def test_a_text_has_the_same_scores_alone_and_in_bad_company(name: str) -> None:
     model = tiny_architectures.model(tiny_architectures.configuration(name, window=70, **COMPANY[name]))
     engine = choose_engine(model)
@@ -119,8 +121,10 @@ def test_past_a_window_that_no_row_holds_texts_are_asked_alone() -> None:
     assert sorted(len(batch.tokens) for batch in batches) == [1, 1, 2]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("name", ["bert", "roberta", "electra", "megatron-bert", "rembert", "roformer", "xlm", "xlnet"])
+ENCODERS = ["bert", "roberta", "electra", "megatron-bert", "rembert", "roformer", "xlm", "xlnet"]
+
+
+@pytest.mark.parametrize(("name", "dtype"), each_kind(product(ENCODERS, ["float32", "bfloat16"]), lambda case: case[0]))
 def test_an_untrained_encoder_is_no_causal_model(name: str, dtype: str) -> None:
     import torch
 

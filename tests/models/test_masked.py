@@ -7,6 +7,7 @@ import logging
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import tiny
 import tiny_masked
+from shares import share
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
 from wug.models._ragged import Ragged
@@ -101,8 +103,10 @@ def assert_same(found: Sequence[float | None], expected: Sequence[float | None])
         assert one is None or other is None or abs(one - other) < 1e-4
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("architecture", ["bert", "roberta", "xlm-roberta"])
+@pytest.mark.parametrize(
+    ("architecture", "metric"),
+    share(product(["bert", "roberta", "xlm-roberta"], METRICS), 2),
+)
 def test_scores_equal_one_plain_pass_for_each_masked_copy(tiny_model: Maker, architecture: str, metric: str) -> None:
     folder = tiny_model(architecture)
     plain = Plain(folder)

@@ -10,11 +10,14 @@ import pytest
 import torch
 
 import tiny_architectures
+from shares import each_kind
 from wug.models._prepack import linear, multiplies, prepack
 from wug.models.causal.fused import fuse_activations
 from wug.models.causal.trial import choose_engine
 from wug.models.causal.workers import Workers
 
+LAYERS = [("gpt2", "c_fc"), ("llama", "up_proj"), ("gpt_neox", "dense"), ("opt", "fc1")]
+PACKED = [(wanted, *layer) for wanted in ("auto", "plain") for layer in LAYERS]
 LENGTHS = [98, 1, 2, 17, 128, 200, 60, 129, 41, 17, 3, 127]
 
 
@@ -23,10 +26,7 @@ def packed_layers(model: Any) -> list[str]:
 
 
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("wanted", ["auto", "plain"])
-@pytest.mark.parametrize(
-    ("name", "layer"), [("gpt2", "c_fc"), ("llama", "up_proj"), ("gpt_neox", "dense"), ("opt", "fc1")]
-)
+@pytest.mark.parametrize(("wanted", "name", "layer"), each_kind(PACKED, lambda case: case[1]))
 def test_packed_weights_and_threads_give_the_numbers_of_the_plain_model(name: str, layer: str, wanted: str) -> None:
     model = tiny_architectures.model(tiny_architectures.configuration(name))
     texts = tiny_architectures.texts(LENGTHS, seed=11)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 
 import tiny
 import tiny_architectures
+from shares import each_kind, share
 from wug.errors import ModelError
 from wug.models import ModelSpec, causal
 from wug.models._passages import on_both_sides, to_the_left
@@ -63,8 +65,13 @@ def distributions(engine: Engine, sequences: list[list[int]]) -> list[tuple[Any,
     return [(entropies[a + 1 : a + n], ranks[a + 1 : a + n]) for a, n in bounds]
 
 
-@pytest.mark.parametrize("name", ["gpt2", "gemma2", "cohere", "phi", "mamba"])
-@pytest.mark.parametrize("logits", ["in blocks", "at once", "of the model"])
+MODELS = ["gpt2", "gemma2", "cohere", "phi", "mamba"]
+WINDOWS = [
+    (tokenizer, *cut) for tokenizer in ("byte_level", "no_bos") for cut in ((40, 20), (17, 5), (64, 62), (30, 1))
+]
+
+
+@pytest.mark.parametrize(("name", "logits"), share(product(MODELS, ["in blocks", "at once", "of the model"]), 2))
 def test_entropies_and_ranks_are_those_of_the_plain_distribution(name: str, logits: str) -> None:
     """At once, as on a GPU: with words that fill up the matrix, which have neither a probability nor a rank."""
     settings: dict[str, dict[str, Any]] = {
@@ -158,8 +165,7 @@ def test_requests_of_several_readings_are_answered_in_order(tiny_causal: Maker) 
     assert [scored.closed is not None for scored in found] == [False, False, False, True]
 
 
-@pytest.mark.parametrize(("window", "stride"), [(40, 20), (17, 5), (64, 62), (30, 1)])
-@pytest.mark.parametrize("tokenizer", ["byte_level", "no_bos"])
+@pytest.mark.parametrize(("tokenizer", "window", "stride"), each_kind(WINDOWS, lambda case: case[1:]))
 def test_a_long_text_is_read_in_windows(tiny_causal: Maker, tokenizer: str, window: int, stride: int) -> None:
     model = load(tiny_causal("gpt2", tokenizer))
     text = " ".join(tiny.sentences(60, seed=8))

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import tiny_seq2seq
+from shares import share
 from wug.models import _recorded, _unfinished, seq2seq
 from wug.models._asking import Written, until_end
 from wug.models._recorded import Recorded
@@ -41,7 +42,7 @@ def alone(decoder: Any, sequence: Sequence[int], bound: int) -> Written:
     return until_end(decoder._generate([sequence], bound)["sequences"][0].tolist(), decoder._ends)
 
 
-@pytest.mark.parametrize("architecture", ["t5", "bart", "marian", "mbart"])
+@pytest.mark.parametrize("architecture", share(["t5", "bart", "marian", "mbart"], 2))
 def test_answers_are_those_of_generate(made: Maker, architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that end at once, that outgrow their room, and that never end, in batches that shrink."""
     monkeypatch.setattr(_recorded, "ROWS", (1, 2, 4, 8))

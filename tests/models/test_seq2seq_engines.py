@@ -19,7 +19,7 @@ import pytest
 
 import tiny_seq2seq
 from answers import noticed, texts
-from shares import cases
+from shares import cases, each_kind, share
 from wug.errors import ModelError
 from wug.models import _converted, seq2seq
 from wug.models._asking import Written
@@ -36,6 +36,7 @@ ARCHITECTURES = ["t5", "bart", "marian", "m2m_100", "mbart", "pegasus", "mt5", "
 MOST = ["1", "3", "24", "auto"]
 USUAL = [*product(ARCHITECTURES[:1], MOST), *zip(ARCHITECTURES[1:], cycle(MOST), strict=False)]
 """Every bound for one architecture, and for the others one each, in turn."""
+BY_DAY = each_kind(USUAL, lambda case: case[0])
 Maker = Callable[..., Path]
 
 
@@ -86,7 +87,7 @@ def with_settings(folder: Path, target: Path, **settings: Any) -> Path:
     return target
 
 
-@pytest.mark.parametrize(("architecture", "most"), cases(USUAL, sorted({*product(ARCHITECTURES, MOST)} - {*USUAL})))
+@pytest.mark.parametrize(("architecture", "most"), cases(BY_DAY, sorted({*product(ARCHITECTURES, MOST)} - {*USUAL})))
 def test_answers_and_notices_are_those_of_transformers(made: Maker, architecture: str, most: str) -> None:
     sources = [*tiny_seq2seq.sources(40, seed=11), "copy jabberwocky", "copy " + "A1 " * 90, ""]
     options = {} if most == "auto" else {"max_length": most}
@@ -95,7 +96,7 @@ def test_answers_and_notices_are_those_of_transformers(made: Maker, architecture
     assert len(set(texts(mine))) > 1
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", share(ARCHITECTURES, 2))
 def test_answers_are_those_of_generate_itself(made: Maker, architecture: str) -> None:
     model = load(made(architecture), max_length="12", engine="ctranslate")
     sources = tiny_seq2seq.sources(6, seed=12)
