@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import material
@@ -23,6 +24,12 @@ PAGES = (
     *("/sweeps", "/sweeps/1"),
 )
 """Every kind of page; `/editor/new` stands for a draft."""
+
+
+def kind(address: str) -> str:
+    """The kind of page at an address: `/result/0/items?` for all pages of some items of a result."""
+    path, asked, _ = address.partition("?")
+    return re.sub(r"\d+", "0", path) + asked
 
 
 def fill(store: Store) -> None:

@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import every_page
-from browsing import Recorder, Served, client_of, free_port
+from browsing import HURRY, Recorder, Served, client_of, free_port
 from patience import PATIENCE
 from wug.runs.store import Store
 from wug.web.site import Site
@@ -156,6 +156,13 @@ def page(context: Any, recorder: Recorder) -> Iterator[Any]:
     recorder.watch(made)
     yield made
     recorder.check()
+
+
+@pytest.fixture
+def hurried(page: Any) -> Any:
+    """The page, which looks at the server ten times as often as it does for people."""
+    page.add_init_script(HURRY)
+    return page
 
 
 @pytest.fixture

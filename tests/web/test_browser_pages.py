@@ -92,6 +92,7 @@ def test_pages_are_readable_on_a_phone(new_context: Any, served: Served, recorde
     recorder.check()
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_server_that_ended_is_told_and_the_page_stays(served: Served, page: Any, recorder: Any) -> None:
     recorder.expected.append("ERR_CONNECTION_REFUSED")
     material.keep(served.site.store, material.pairs(items=8), status="running")

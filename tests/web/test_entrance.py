@@ -16,7 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import material
-from browsing import OWN, Served, follow
+from browsing import HURRY, OWN, Served, follow
 from wug.errors import InputError
 from wug.web import entrance, serving
 from wug.web.app import create
@@ -255,6 +255,7 @@ def test_a_page_left_open_says_that_the_server_was_started_again_and_goes_on_whe
     number = material.keep(served.site.store, material.pairs(items=8), status="running")
     context = new_context()
     page = context.new_page()
+    page.add_init_script(HURRY)
     recorder.watch(page)
     page.goto("/")
     served.stop()

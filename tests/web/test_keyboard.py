@@ -1,6 +1,7 @@
 """Every control of every page is reached by keyboard, its focus is seen, and nothing keeps it.
 
-On the way every kind of page is shown: nothing goes wrong in the console, nobody else is asked, names stay text.
+On the way every kind of page is shown: nothing goes wrong in the console, nobody else is asked, names stay text. Of
+pages of one kind, such as those of results, two are tried by day, and all at night.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import material
 import tabbing
 from browsing import Recorder, Served
 from patience import PATIENCE
+from shares import each_kind, share
 from wug.show.page import Report, render
 
 
@@ -44,10 +46,11 @@ def browsed(opened: tuple[Any, Recorder]) -> Iterator[Any]:
 
 SKIPPED = {*(f"/result/{number}/items" for number in every_page.RESULTS if number not in (1, 2, 4, 8)), "/result/11"}
 """Pages with the controls of others."""
+WITH_OWN = each_kind((one for one in every_page.PAGES if one not in SKIPPED), every_page.kind, most=2)
 ITEMS = {f"/result/{number}/item/0" for number in every_page.RESULTS} - set(every_page.PAGES)
 
 
-@pytest.mark.parametrize("address", [one for one in every_page.PAGES if one not in SKIPPED])
+@pytest.mark.parametrize("address", WITH_OWN)
 def test_every_control_is_reached_by_tab_and_its_focus_is_seen(browsed: Any, address: str) -> None:
     page = every_page.visit(browsed, address)
     assert every_page.alive(page) == 0
@@ -55,7 +58,7 @@ def test_every_control_is_reached_by_tab_and_its_focus_is_seen(browsed: Any, add
     assert tabbing.faults(page) == []
 
 
-@pytest.mark.parametrize("address", sorted(SKIPPED | ITEMS))
+@pytest.mark.parametrize("address", share(sorted(SKIPPED | ITEMS), 3))
 def test_a_page_with_the_controls_of_others_is_shown(browsed: Any, address: str) -> None:
     assert every_page.alive(every_page.visit(browsed, address)) == 0
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 import material
 from browsing import Served, follow
 from patience import PATIENCE
@@ -211,6 +213,7 @@ def test_a_suite_that_failed_says_why_on_the_page_of_its_run(served: Served, pag
     assert "reflexives: line 3 has no verb" in page.locator(".notice.bad").inner_text()
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_run_that_goes_on_says_how_far_it_is_and_the_page_keeps_up(served: Served, page: Any) -> None:
     store, now = served.site.store, [1000.0]
     number = store.begin("x", A, "wug run x")
@@ -240,6 +243,7 @@ def test_a_run_that_goes_on_says_how_far_it_is_and_the_page_keeps_up(served: Ser
     assert page.evaluate("scrollY") == at
 
 
+@pytest.mark.usefixtures("hurried")
 def test_the_grid_keeps_up_without_losing_ticks_scroll_or_focus(served: Served, page: Any) -> None:
     store = served.site.store
     for place in range(30):

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from starlette.testclient import TestClient
 
 from browsing import Served, client_of
@@ -94,6 +95,7 @@ def look(client: TestClient, shelf: Shelf) -> Seen:
     return seen
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(served: Served, page: Any) -> None:
     folder, shelf = served.site.store.path.parent, served.site.shelf
     client = client_of(served.site)
@@ -105,7 +107,7 @@ def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(
         while process.poll() is None:
             looks.append(look(client, shelf))
             shown.append(read(page.content()))
-            page.wait_for_timeout(50)  # the run needs the processor too
+            page.wait_for_timeout(150)  # the run needs the processor too
         assert process.returncode == 0
     looks.append(look(client, shelf))
     assert looks[-1] == Seen("complete", 0, 0, 0, 0, SUITES)
@@ -125,6 +127,7 @@ def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(
     assert page.locator("h1").get_attribute("data-kept") == "yes"
 
 
+@pytest.mark.usefixtures("hurried")
 def test_after_a_kill_the_page_says_how_far_it_came_and_the_same_command_goes_on(served: Served, page: Any) -> None:
     folder, shelf = served.site.store.path.parent, served.site.shelf
     client = client_of(served.site)
@@ -132,6 +135,7 @@ def test_after_a_kill_the_page_says_how_far_it_came_and_the_same_command_goes_on
         page.goto("/run/1")
         while stored(shelf).judged == 0:
             look(client, shelf)
+            page.wait_for_timeout(100)
         process.send_signal(signal.SIGKILL)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it is dead, and nobody has waited for it yet
         seen = look(client, shelf)
