@@ -438,6 +438,13 @@ def test_the_report_has_the_same_numbers(result: Result) -> None:
     assert _warnings(page) == list(WARNINGS)
 
 
+@pytest.fixture
+def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports without charts, which take longer than all else."""
+    monkeypatch.setattr("wug.show.vega.can_draw", lambda: False)
+
+
+@pytest.mark.usefixtures("_undrawn")
 def test_the_report_on_two_models_has_the_same_headlines(kept: Kept, name: str) -> None:
     result = kept.results[name]
     page = elements(render([Report(result), Report(replace(result, model=OTHER))]))
@@ -561,6 +568,7 @@ def test_a_comparison_has_the_values_of_the_results(kept: Kept, name: str) -> No
         assert difference == ("0.0 pp" if contrast.share else "0")
 
 
+@pytest.mark.usefixtures("_undrawn")
 @pytest.mark.parametrize("name", COMPARED)
 def test_a_comparison_is_the_same_in_every_medium(kept: Kept, name: str) -> None:
     found = kept.comparison(name)

@@ -75,6 +75,7 @@ def write_a_suite(page: Any) -> None:
     fill(page, "the boy", "swims", "quickly .", "the boy", "swim", "quickly .")
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_with_the_same_result(
     begin: Callable[..., Any], served: Any, site: Site, new_site: Callable[[], Site], recorder: Any, tmp_path: Path
 ) -> None:
@@ -391,6 +392,7 @@ def test_a_prediction_takes_a_cell_of_the_grid(begin: Callable[..., Any]) -> Non
     assert page.input_value("#prediction-2") == "(3;%mismatch_sing%) > 3"
 
 
+@pytest.mark.usefixtures("hurried")
 def test_what_the_browser_crashed_with_is_back_and_the_newer_version_wins(
     begin: Callable[..., Any], served: Any, new_site: Callable[[], Site], recorder: Any
 ) -> None:
@@ -480,6 +482,7 @@ def test_saving_asks_before_it_writes_over_a_file(begin: Callable[..., Any], sit
     assert json.loads(target.read_text())["meta"]["name"] == "saved"
 
 
+@pytest.mark.usefixtures("hurried")
 def test_without_room_for_drafts_what_is_on_the_page_can_still_be_saved(
     begin: Callable[..., Any], site: Site, recorder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
