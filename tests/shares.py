@@ -41,6 +41,11 @@ def each_kind(every: Iterable[Case], kind: Callable[[Case], Hashable], most: int
     return [case for case in given if case in _drawn(kinds[kind(case)])[:most]]
 
 
+def examples(most: int) -> int:
+    """How many examples of a property are tried: so many at night, and a third of them by day."""
+    return most if WHOLE else -(-most // 3)
+
+
 def _drawn(given: list[Case]) -> list[Case]:
     """The cases in an order that is the same everywhere and that nobody chose."""
     return sorted(given, key=lambda case: crc32(repr(case).encode()))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shares import examples
 from wug.errors import InputError, WugError
 from wug.rows import Filter, InMemory, Placed, Rows
 from wug.runs.store import Store
@@ -83,7 +84,7 @@ def walked(rows: Rows, wanted: Filter, size: int) -> list[Any]:
     return [(told(page.rows), page.before, page.after) for page in (*pages, *back)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(OUTCOMES, max_size=12), st.lists(FILTERS, min_size=1, max_size=6), st.integers(1, 4), st.data())
 def test_rows_in_memory_and_in_a_store_say_the_same(
     outcomes: list[Outcome], filters: list[Filter], size: int, data: st.DataObject
@@ -115,7 +116,7 @@ def test_rows_in_memory_and_in_a_store_say_the_same(
             assert told(store.same_item(row)) == told(memory.same_item(row))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(OUTCOMES, min_size=1, max_size=12), FILTERS, st.integers(1, 4))
 def test_pages_there_and_back_have_every_row_that_is_wanted_once(
     outcomes: list[Outcome], wanted: Filter, size: int

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from shares import examples
 from wug.stats import (
     Interval,
     clopper_pearson,
@@ -113,7 +114,7 @@ def test_too_few_values_away_from_a_bound_have_no_interval_and_say_why(values: l
     assert (found.low, found.high, found.method) == (None, None, why)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(60, 3000), st.floats(0.05, 0.85), st.integers(0, 10**6))
 def test_the_interval_of_values_at_a_bound_is_where_halls_statistic_meets_students_quantile(
     n: int, wrong: float, seed: int

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shares import examples
 from wug.stats_paired import DRAWS, bca_interval, flip_signs, holm, mcnemar, t_interval, tango
 
 counts = st.integers(0, 60)
@@ -41,7 +42,7 @@ def test_nothing_to_tell_apart_has_p_1() -> None:
     assert flip_signs(np.zeros(7)).p == 1.0
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
 def test_holms_correction_is_bonferronis_of_every_set_that_a_test_is_in(ps: list[float]) -> None:
     """By its definition as a closed test: the largest of the corrected values of all such sets."""
@@ -57,7 +58,7 @@ def test_holms_correction_of_three() -> None:
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.floats(-5, 5).map(lambda value: round(value, 2)), min_size=2, max_size=11))
 def test_all_sign_flips_equal_scipys_exact_permutation_test(values: list[float]) -> None:
     from scipy.stats import permutation_test
@@ -124,7 +125,7 @@ def test_tangos_interval_of_the_contact_lenses() -> None:
     assert (round(found.low, 3), round(found.high, 3)) == (-0.096, 0.037)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(1, 60))
 def test_the_ends_of_tangos_interval_are_where_the_score_test_just_rejects(b: int, c: int, rest: int) -> None:
     """The nuisance parameter is found here by maximising the likelihood, not by Tango's formula."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from answers import noticed, texts
 from attention_models import SHAPE, SHAPES, VOCABULARY, WORDS, make
+from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import attention_lstm as backend
 from wug.models._spec import ModelSpec
@@ -212,7 +213,7 @@ def test_answers_equal_the_plain_computation(folder: Path) -> None:
     assert len({len(answer.split()) for answer in answers}) > 5
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(asked=st.lists(sources, min_size=1, max_size=12), batch=st.sampled_from(["1", "60", "100000"]))
 def test_an_answer_does_not_depend_on_the_batch(folder: Path, asked: list[str], batch: str) -> None:
     model = load(folder, max_length="20", batch=batch)

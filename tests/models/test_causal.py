@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny
+from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import causal
 from wug.models._spec import ModelSpec
@@ -83,7 +84,7 @@ def test_trees_are_used_where_the_architecture_takes_them(
     assert ("sentence by sentence" in caplog.text) == (architecture == "mamba")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_scores_do_not_depend_on_batch_order_or_duplicates(tiny_causal: Maker, data: st.DataObject) -> None:
     architecture = data.draw(st.sampled_from(["gpt2", "llama", "gpt_neox", "opt"]))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import tiny_seq2seq
 from patience import PATIENCE
+from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import command
 from wug.models._spec import ModelSpec, parse
@@ -132,7 +133,7 @@ def test_printed_lines_are_answers_where_there_is_no_output_file(write: Writer) 
     assert ask(write(program) + " --input={source}", ["copy A1", "copy B2"]) == ["A1", "B2"]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(data=st.data())
 def test_an_answer_does_not_depend_on_the_batch(running: FilterCommand, data: st.DataObject) -> None:
     words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), max_size=12)

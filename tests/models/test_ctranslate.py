@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import tiny_seq2seq
 from answers import noticed, texts
+from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import ctranslate
 from wug.models._spec import ModelSpec
@@ -70,7 +71,7 @@ def test_a_folder_answers_as_its_translator_does(folder: Path) -> None:
     assert len(set(answers)) > 10
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data())
 def test_an_answer_does_not_depend_on_the_batch(folder: Path, data: st.DataObject) -> None:
     sources = data.draw(st.lists(st.sampled_from(tiny_seq2seq.sources(40, seed=2)), min_size=1, max_size=10))

@@ -24,6 +24,7 @@ from answers import noticed, texts
 from command_line import refused, wug
 from fake_completions import OPENINGS, FakeServer, Rule, by_rule, echoed, listed, serving
 from patience import PATIENCE
+from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import endpoint
 from wug.models._places import PART
@@ -309,7 +310,7 @@ def test_parts_of_characters_count_where_their_character_stands() -> None:
     assert scored.logprob(2, 7) == -6.0
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=25))
 def test_places_are_right_for_any_text(any_server: EndpointScorer, text: str) -> None:
     scored = one(any_server, text)

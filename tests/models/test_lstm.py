@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import reference
+from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.families import pairs
 from wug.models import lstm
@@ -107,7 +108,7 @@ def near(expected: Sequence[float]) -> Any:
 texts = st.lists(st.sampled_from([*WORDS, "wug"]), max_size=9).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(some=st.lists(texts, max_size=15), rows=st.sampled_from([1, 5, 1000]))
 def test_a_fresh_state_gives_torchs_numbers_whatever_the_batch(
     plain: Plain, fresh: lstm.WordLSTM, some: list[str], rows: int
@@ -193,7 +194,7 @@ def test_an_empty_list_has_no_answers(saved: Path) -> None:
     assert load(saved, state="carry").score([]) == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(some=st.lists(texts, max_size=8), rows=st.sampled_from([1, 3, 1000]))
 def test_a_carried_state_runs_over_the_whole_list(
     plain: Plain, carrying: lstm.WordLSTM, some: list[str], rows: int

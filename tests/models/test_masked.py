@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import tiny
 import tiny_masked
-from shares import share
+from shares import examples, share
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
 from wug.models._ragged import Ragged
@@ -149,7 +149,7 @@ def in_company(tiny_model: Maker) -> dict[tuple[str, str], masked.MaskedModel]:
     return {(kind, metric): load(tiny_model(kind), pll=metric) for kind, metric in kinds}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data())
 def test_scores_do_not_depend_on_batch_order_or_duplicates(
     in_company: dict[tuple[str, str], masked.MaskedModel], data: st.DataObject
@@ -164,7 +164,7 @@ def test_scores_do_not_depend_on_batch_order_or_duplicates(
         assert_same(scored.logprobs, alone[text])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_every_question_is_asked_of_its_own_masked_copy_and_none_is_computed_twice(data: st.DataObject) -> None:
     tokens = st.lists(st.integers(0, 3), min_size=1, max_size=6)

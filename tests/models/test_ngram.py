@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import ngram
 from wug.models._spec import ModelSpec
@@ -248,7 +249,7 @@ def defined(grams: Grams, history: tuple[str, ...], word: str) -> float:
 texts = st.lists(st.sampled_from(["a", "b", "c", "wug"]), max_size=8).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(grams=models(parts=False), some=st.lists(texts, max_size=6))
 def test_scores_follow_the_definition(tmp_path_factory: pytest.TempPathFactory, grams: Grams, some: list[str]) -> None:
     model = load(tmp_path_factory.mktemp("arpa"), arpa(grams), eos="yes")
@@ -287,7 +288,7 @@ def test_a_word_without_a_probability_has_no_rank_but_an_entropy_before_it(tmp_p
     assert scored.entropies[1] is not None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(grams=models(parts=False), some=st.lists(texts, max_size=4))
 def test_entropies_and_ranks_follow_the_definition(
     tmp_path_factory: pytest.TempPathFactory, grams: Grams, some: list[str]
@@ -304,7 +305,7 @@ def test_entropies_and_ranks_follow_the_definition(
             assert rank == 1 + sum(value > logs[words[place]] + 1e-9 for value in logs.values())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(grams=models(parts=True), some=st.lists(texts, max_size=6))
 def test_scores_equal_kenlm(tmp_path_factory: pytest.TempPathFactory, grams: Grams, some: list[str]) -> None:
     kenlm = pytest.importorskip("kenlm")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tiny
 import tiny_seq2seq
 from answers import noticed, texts
+from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import prompt
 from wug.models._options import TEMPLATE
@@ -68,7 +69,7 @@ def test_answers_equal_the_plain_computation(tiny_causal: Maker, architecture: s
     assert len(set(answers)) > 2
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(data=st.data())
 def test_an_answer_does_not_depend_on_the_batch(tiny_causal: Maker, data: st.DataObject) -> None:
     architecture = data.draw(st.sampled_from(["gpt2", "llama", "gpt_neox", "opt"]))

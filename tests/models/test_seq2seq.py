@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import tiny
 import tiny_seq2seq
 from answers import noticed, texts
+from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import seq2seq
 from wug.models._decoding import Decoder
@@ -88,7 +89,7 @@ def test_answers_equal_the_plain_computation(made: Maker, architecture: str) -> 
     assert len(set(answers)) > 2
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_an_answer_does_not_depend_on_the_batch(made: Maker, data: st.DataObject) -> None:
     architecture = data.draw(st.sampled_from(ARCHITECTURES))

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pickles import MAGIC, SYSTEM, Call, Named, Reference, Writer, archive, dumps, legacy, storage, tensor
+from shares import examples
 from wug.errors import InputError, ModelError
 from wug.models._unpickle import TENSORS, Inert, InertDict, InertSet, Pickled, read
 
@@ -216,14 +217,14 @@ def test_a_file_that_is_cut_off_anywhere_is_an_error(tmp_path: Path, write: Any)
             load(tmp_path, whole[:length])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(content=st.binary(max_size=200), layout=st.sampled_from([b"", b"PK\x03\x04", dumps(MAGIC)]))
 def test_random_bytes_are_an_error(tmp_path_factory: pytest.TempPathFactory, content: bytes, layout: bytes) -> None:
     with pytest.raises(ModelError):
         load(tmp_path_factory.getbasetemp(), layout + content)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 def test_a_byte_that_was_changed_gives_an_answer_or_a_clear_error(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

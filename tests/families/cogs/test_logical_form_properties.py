@@ -7,6 +7,7 @@ from itertools import permutations
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from shares import examples
 from wug.errors import FormulaError
 from wug.families.cogs.logical_form import (
     DIALECTS,
@@ -195,7 +196,7 @@ def test_an_exact_match_is_every_other_match(form: LogicalForm) -> None:
 
 
 @given(tangles(), tangles())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_equivalence_agrees_with_trying_every_renaming(one: LogicalForm, other: LogicalForm) -> None:
     alike = alike_by_trying(one, other)
     assert equivalent(one, other) == alike
@@ -203,7 +204,7 @@ def test_equivalence_agrees_with_trying_every_renaming(one: LogicalForm, other: 
 
 
 @given(tangles(), st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_equivalence_agrees_with_trying_every_renaming_of_a_near_miss(form: LogicalForm, data: st.DataObject) -> None:
     old = indices_of(form)
     other = renamed(form, dict(zip(old, data.draw(st.permutations(old)), strict=True)))
@@ -217,7 +218,7 @@ def test_equivalence_agrees_with_trying_every_renaming_of_a_near_miss(form: Logi
 
 
 @given(tangles(last=3), tangles(last=3))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_smatch_agrees_with_trying_every_renaming(one: LogicalForm, other: LogicalForm) -> None:
     found = smatch(one, other)
     assert found.exact

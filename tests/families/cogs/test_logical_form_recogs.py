@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shares import examples
 from wug.families.cogs.logical_form import judge, recogs_exact_match
 
 GOLD = "Emma ( 3 ) ; * cake ( 17 ) ; eat ( 4 ) AND agent ( 4 , 3 ) AND theme ( 4 , 17 )"
@@ -85,7 +86,7 @@ terms = st.one_of(
 forms = st.lists(terms, min_size=1, max_size=5)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(forms, st.data())
 def test_the_search_finds_what_trying_all_replacements_finds(form: list[str], data: st.DataObject) -> None:
     other = data.draw(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shares import examples
 from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
 from wug.families import syntaxgym
@@ -461,7 +462,7 @@ def _spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @given(st.lists(st.tuples(st.sampled_from(_spots(SUITE)), _VALUES), min_size=1, max_size=3))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
 def test_a_suite_with_anything_anywhere_loads_or_is_refused_in_words(
     tmp_path: Path, changes: list[tuple[tuple[Any, ...], Any]]
 ) -> None:
