@@ -122,9 +122,10 @@ def test_past_a_window_that_no_row_holds_texts_are_asked_alone() -> None:
 
 
 ENCODERS = ["bert", "roberta", "electra", "megatron-bert", "rembert", "roformer", "xlm", "xlnet"]
+TRIED = each_kind(product(ENCODERS, ["float32", "bfloat16"]), lambda case: case[0])
 
 
-@pytest.mark.parametrize(("name", "dtype"), each_kind(product(ENCODERS, ["float32", "bfloat16"]), lambda case: case[0]))
+@pytest.mark.parametrize(("name", "dtype"), TRIED)
 def test_an_untrained_encoder_is_no_causal_model(name: str, dtype: str) -> None:
     import torch
 

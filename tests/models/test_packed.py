@@ -18,6 +18,7 @@ from wug.models.causal.workers import Workers
 
 LAYERS = [("gpt2", "c_fc"), ("llama", "up_proj"), ("gpt_neox", "dense"), ("opt", "fc1")]
 PACKED = [(wanted, *layer) for wanted in ("auto", "plain") for layer in LAYERS]
+TRIED = each_kind(PACKED, lambda case: case[1])
 LENGTHS = [98, 1, 2, 17, 128, 200, 60, 129, 41, 17, 3, 127]
 
 
@@ -26,7 +27,7 @@ def packed_layers(model: Any) -> list[str]:
 
 
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize(("wanted", "name", "layer"), each_kind(PACKED, lambda case: case[1]))
+@pytest.mark.parametrize(("wanted", "name", "layer"), TRIED)
 def test_packed_weights_and_threads_give_the_numbers_of_the_plain_model(name: str, layer: str, wanted: str) -> None:
     model = tiny_architectures.model(tiny_architectures.configuration(name))
     texts = tiny_architectures.texts(LENGTHS, seed=11)

@@ -66,9 +66,9 @@ def distributions(engine: Engine, sequences: list[list[int]]) -> list[tuple[Any,
 
 
 MODELS = ["gpt2", "gemma2", "cohere", "phi", "mamba"]
-WINDOWS = [
-    (tokenizer, *cut) for tokenizer in ("byte_level", "no_bos") for cut in ((40, 20), (17, 5), (64, 62), (30, 1))
-]
+CUTS = [(40, 20), (17, 5), (64, 62), (30, 1)]
+WINDOWS = [(tokenizer, *cut) for tokenizer in ("byte_level", "no_bos") for cut in CUTS]
+TRIED = each_kind(WINDOWS, lambda case: case[1:])
 
 
 @pytest.mark.parametrize(("name", "logits"), share(product(MODELS, ["in blocks", "at once", "of the model"]), 2))
@@ -165,7 +165,7 @@ def test_requests_of_several_readings_are_answered_in_order(tiny_causal: Maker) 
     assert [scored.closed is not None for scored in found] == [False, False, False, True]
 
 
-@pytest.mark.parametrize(("tokenizer", "window", "stride"), each_kind(WINDOWS, lambda case: case[1:]))
+@pytest.mark.parametrize(("tokenizer", "window", "stride"), TRIED)
 def test_a_long_text_is_read_in_windows(tiny_causal: Maker, tokenizer: str, window: int, stride: int) -> None:
     model = load(tiny_causal("gpt2", tokenizer))
     text = " ".join(tiny.sentences(60, seed=8))
