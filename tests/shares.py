@@ -47,5 +47,5 @@ def examples(most: int) -> int:
 
 
 def _drawn(given: list[Case]) -> list[Case]:
-    """The cases in an order that is the same everywhere and that nobody chose."""
+    """The cases in an order that is the same everywhere and that nobody chose: no case may name a folder."""
     return sorted(given, key=lambda case: crc32(repr(case).encode()))

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
@@ -99,42 +97,43 @@ def imports(path: Path, *, top_only: bool) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_module_imports_only_from_layers_below_it(path: Path) -> None:
-    own = layer(path)
-    if own in ("__init__", "__main__", "cli"):
-        return
-    for name in imports(path, top_only=False):
-        parts = name.split(".")
-        if parts[0] == "wug":
-            target = parts[1] if len(parts) > 1 else ""
-            allowed = ALLOWED[own] | {own} | ({"__version__"} if own in ("runs", "train", "web") else set())
-            assert target in allowed, f"{own} imports wug.{target}"
+def test_a_module_imports_only_from_layers_below_it() -> None:
+    for path in MODULES:
+        own = layer(path)
+        if own in ("__init__", "__main__", "cli"):
+            continue
+        for name in imports(path, top_only=False):
+            parts = name.split(".")
+            if parts[0] == "wug":
+                target = parts[1] if len(parts) > 1 else ""
+                allowed = ALLOWED[own] | {own} | ({"__version__"} if own in ("runs", "train", "web") else set())
+                assert target in allowed, f"{path.relative_to(SOURCE)} imports wug.{target}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_heavy_packages_are_imported_inside_functions(path: Path) -> None:
-    heavy = HEAVY - AT_HOME.get(layer(path), set())
-    assert not {name for name in imports(path, top_only=True) if name.split(".")[0] in heavy}
+def test_heavy_packages_are_imported_inside_functions() -> None:
+    for path in MODULES:
+        heavy = HEAVY - AT_HOME.get(layer(path), set())
+        found = {name for name in imports(path, top_only=True) if name.split(".")[0] in heavy}
+        assert not found, path.relative_to(SOURCE)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_only_the_web_layer_imports_it_at_the_top_of_a_module(path: Path) -> None:
-    if layer(path) != "web":
-        assert not {name for name in imports(path, top_only=True) if name.startswith("wug.web")}
+def test_only_the_web_layer_imports_it_at_the_top_of_a_module() -> None:
+    for path in (path for path in MODULES if layer(path) != "web"):
+        found = {name for name in imports(path, top_only=True) if name.startswith("wug.web")}
+        assert not found, path.relative_to(SOURCE)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_nobody_imports_the_private_names_of_another_package(path: Path) -> None:
+def test_nobody_imports_the_private_names_of_another_package() -> None:
     """A name that begins with `_` is for the package that it stands in, and for those inside that one."""
-    home = ".".join(("wug", *path.relative_to(SOURCE).with_suffix("").parts, ""))
-    for name in _imported_names(path):
-        parts = name.split(".")
-        private = next(
-            (at for at, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")), None
-        )
-        if parts[0] == "wug" and private is not None:
-            assert home.startswith(".".join((*parts[:private], ""))), f"{home[:-1]} imports {name}"
+    for path in MODULES:
+        home = ".".join(("wug", *path.relative_to(SOURCE).with_suffix("").parts, ""))
+        for name in _imported_names(path):
+            parts = name.split(".")
+            private = next(
+                (at for at, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")), None
+            )
+            if parts[0] == "wug" and private is not None:
+                assert home.startswith(".".join((*parts[:private], ""))), f"{home[:-1]} imports {name}"
 
 
 def _imported_names(path: Path) -> Iterator[str]:

@@ -12,6 +12,7 @@ import pytest
 from command_line import Said, Values, wug
 from pcfgset_names import our_name
 from reference import reference
+from shares import share
 
 PREDICTIONS = "pcfgset/model_predictions/lstms2s"
 OUTPUT = "pairs/gulordava_eval_output_en"
@@ -73,7 +74,7 @@ def expected(test: str, run: str) -> Values:
     return found
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", share(TESTS, 2))
 def test_a_run_of_each_pcfgset_test_gives_the_published_values(test: str) -> None:
     said = TESTS[test](reference(PREDICTIONS))
     (values,) = said.values

@@ -137,7 +137,7 @@ def test_a_damaged_store_gives_pages_or_words(site: Site, tmp_path: Path) -> Non
     site.store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     whole = site.store.path.read_bytes()
     chance = random.Random(11)
-    for _ in cases(range(8), range(8, 25)):
+    for _ in cases(range(4), range(4, 25)):
         data = bytearray(whole)
         kind = chance.randrange(3)
         start = chance.randrange(100, len(data) - 600)

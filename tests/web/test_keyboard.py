@@ -1,7 +1,7 @@
 """Every control of every page is reached by keyboard, its focus is seen, and nothing keeps it.
 
 On the way every kind of page is shown: nothing goes wrong in the console, nobody else is asked, names stay text. Of
-pages of one kind, such as those of results, two are tried by day, and all at night.
+pages of one kind, such as those of results, one is tried by day, and all at night.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def browsed(opened: tuple[Any, Recorder]) -> Iterator[Any]:
 
 SKIPPED = {*(f"/result/{number}/items" for number in every_page.RESULTS if number not in (1, 2, 4, 8)), "/result/11"}
 """Pages with the controls of others."""
-WITH_OWN = each_kind((one for one in every_page.PAGES if one not in SKIPPED), every_page.kind, most=2)
+WITH_OWN = each_kind((one for one in every_page.PAGES if one not in SKIPPED), every_page.kind)
 ITEMS = {f"/result/{number}/item/0" for number in every_page.RESULTS} - set(every_page.PAGES)
 
 
