@@ -1,5 +1,5 @@
 # make demo     set up, run the main job on built-in material, print a table, write demo/report.html
-# make test     set up, check the code, run all tests
+# make test     set up, check the code, run all tests; WORKERS=n for as many processes
 # make install  the environment in .venv, with all that the demo and the tests need
 # make docs     the documentation, into site/; opens from there without a server and without a network
 # make check    ruff, mypy, the layers
@@ -13,6 +13,7 @@
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
 BIN := .venv/bin
 PIP := -c constraints.txt
+WORKERS ?= 2
 SEED ?= $(shell date +%Y%m%d)
 
 .PHONY: demo test install docs check coverage release lock fuzz bench clean
@@ -21,7 +22,7 @@ demo: install
 	$(BIN)/wug demo --output demo
 
 test: check
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n $(WORKERS)
 
 install: .venv/installed
 
@@ -43,7 +44,7 @@ check: install
 	$(BIN)/pytest tests/test_layers.py
 
 coverage: install
-	$(BIN)/pytest -n 2 --cov --cov-report= --cov-report=json:.coverage.json
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-report= --cov-report=json:.coverage.json
 	$(BIN)/python tests/coverage_by_package.py .coverage.json
 
 release: install

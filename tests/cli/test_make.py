@@ -128,12 +128,12 @@ def test_what_cannot_be_made_is_refused(
 @pytest.mark.parametrize("kind", SETS)
 def test_every_set_has_the_published_names_and_passes_the_check(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / kind
-    said = wug("make", kind, "--samples", 3000, "--seed", 1, "-o", folder)
+    said = wug("make", kind, "--samples", 1000, "--seed", 1, "-o", folder)
     assert said.code == 0, said.err
     assert said.err.startswith("wrote ")
     assert all((folder / name).is_file() for name in SETS[kind])
     assert good(folder)
-    refused(wug("make", kind, "--samples", 3000, "-o", folder), "exists already")
+    refused(wug("make", kind, "--samples", 1000, "-o", folder), "exists already")
 
 
 def test_samples_are_shared_out_and_a_seed_settles_them(tmp_path: Path) -> None:

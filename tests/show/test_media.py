@@ -26,6 +26,7 @@ from starlette.testclient import TestClient
 import material
 from command_line import wug
 from seen_page import classed, elements, words
+from shares import share
 from wug import stats
 from wug.families import choices, cogs, pcfgset
 from wug.families.cogs.suite import CogsSuite
@@ -339,7 +340,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return Kept(results, numbers, site, client)
 
 
-@pytest.fixture(params=MADE)
+@pytest.fixture(params=share(MADE, 2))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
