@@ -224,6 +224,7 @@ def test_random_bytes_are_an_error(tmp_path_factory: pytest.TempPathFactory, con
         load(tmp_path_factory.getbasetemp(), layout + content)
 
 
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")  # of pickletools, about such bytes
 @settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 def test_a_byte_that_was_changed_gives_an_answer_or_a_clear_error(
