@@ -12,7 +12,6 @@ import pytest
 from command_line import Said, Values, wug
 from pcfgset_names import our_name
 from reference import reference
-from shares import share
 
 PREDICTIONS = "pcfgset/model_predictions/lstms2s"
 OUTPUT = "pairs/gulordava_eval_output_en"
@@ -74,7 +73,7 @@ def expected(test: str, run: str) -> Values:
     return found
 
 
-@pytest.mark.parametrize("test", share(TESTS, 2))
+@pytest.mark.parametrize("test", TESTS)
 def test_a_run_of_each_pcfgset_test_gives_the_published_values(test: str) -> None:
     said = TESTS[test](reference(PREDICTIONS))
     (values,) = said.values

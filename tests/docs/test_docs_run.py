@@ -10,7 +10,6 @@ import pytest
 
 from doc_blocks import PAGES, REASONS, ROOT, RUN, SHOWN, Block, blocks, commands
 from doc_run import alike, run
-from shares import share
 
 
 def _name(page: Path) -> str:
@@ -21,12 +20,8 @@ GALLERY = ROOT / "docs" / "gallery.md"
 """Its Python shows no output, and runs when the site is built, which fails where it does (test_docs_site.py)."""
 
 
-ALWAYS, REST = PAGES[:3], [_name(page) for page in PAGES[3:] if page != GALLERY]
-
-
-@pytest.mark.parametrize("page", [*ALWAYS, *(ROOT / name for name in share(REST, 2))], ids=_name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page != GALLERY], ids=_name)
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
-    """By day half of the documentation, and all of it at night."""
     faults = [ran.fault for ran in run(page, tmp_path / "page") if ran.fault]
     assert not faults, "\n\n".join([*faults, f"python tests/docs/write_outputs.py {_name(page)}"])
 

@@ -13,7 +13,7 @@ import pytest
 
 from pcfgset_names import our_name
 from reference import reference
-from shares import WHOLE, share
+from shares import WHOLE
 from wug.families import pcfgset
 from wug.families.pcfgset.localism import answered_steps
 from wug.families.pcfgset.overgeneralisation import answered_exceptions
@@ -82,18 +82,10 @@ TESTS: dict[str, tuple[Sequence[str], Callable[[Path, str], Values]]] = {
 }
 
 
-def tried(test: str, every: Sequence[str]) -> Sequence[str]:
-    """The runs that are scored: all where that is quick, or one, and not that of tests/cli/test_score_published.py."""
-    if WHOLE or len(every) < 3 or test.startswith("overgeneralisation"):
-        return every
-    return [run for _, run in share([(test, run) for run in every[1:]], 2)]
-
-
 @pytest.mark.parametrize("test", TESTS)
 def test_every_published_value_is_reproduced(test: str) -> None:
     folder = reference("pcfgset/model_predictions/lstms2s")
-    every, score = TESTS[test]
-    runs = tried(test, every)
+    runs, score = TESTS[test]
     found = {run: score(folder, run) for run in runs}
     compared = 0
     for line in reference("pcfgset/expected.tsv").read_text().splitlines()[1:]:
@@ -105,16 +97,15 @@ def test_every_published_value_is_reproduced(test: str) -> None:
         ours = {"mean": fmean(over_runs), "pstd": pstdev(over_runs)} | {one: found[one][key] for one in runs}
         assert ours[run] == pytest.approx(float(value), abs=1e-6), (run, metric)
         compared += 1
-    assert compared >= (1 if len(runs) == 1 else 4)
+    assert compared >= 4
     if test == "localism":  # which nearly holds where no string on the way has more than five symbols
-        if "1" in found:
-            assert round(found["1"]["consistency", "intermediate=up to 5"], 2) == 0.94
-            assert round(found["1"]["consistency", "intermediate=over 5"], 2) == 0.21
+        assert round(found["1"]["consistency", "intermediate=up to 5"], 2) == 0.94
+        assert round(found["1"]["consistency", "intermediate=over 5"], 2) == 0.21
         traces = {run: folder / f"localism/run={run}.txt.gz" for run in runs}
         for run, trace in traces.items():
             for length, share in as_the_released_script_prints(gzip.decompress(trace.read_bytes()).decode()).items():
                 assert found[run]["consistency", f"strings={length}"] == pytest.approx(share, abs=1e-9)
-    if test in TABLE and runs == every:
+    if test in TABLE:
         check, mean, spread = TABLE[test]
         over_runs = [found[one][check, "all"] for one in runs]
         assert (round(fmean(over_runs), 2), round(pstdev(over_runs), 2)) == (mean, spread)
