@@ -30,3 +30,12 @@ def suite(path: Path, pairs: int = PAIRS) -> Path:
     rows = [{"sentence_good": f"good{place}", "sentence_bad": "bad"} for place in range(pairs)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def with_suites(folder: Path) -> None:
+    """Three checkpoints, and two suites that ask for scores and for text."""
+    training(folder / "run", {10: 1, 20: 4, 100: 3})
+    suite(folder / "words.jsonl")
+    (folder / "copying").mkdir()
+    (folder / "copying" / "test.src").write_text("copy A1\ncopy B2\n")
+    (folder / "copying" / "test.tgt").write_text("A1\nB2\n")

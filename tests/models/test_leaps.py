@@ -10,11 +10,9 @@ import pytest
 import torch
 
 import tiny_seq2seq
+from greedy_ways import alone, opened
 from wug.models import _leaps, _recorded, seq2seq
-from wug.models._asking import until_end
 from wug.models._recorded import Recorded
-from wug.models._spec import ModelSpec
-from wug.models._token_rules import Rules
 from wug.runs.opening import builtin_models
 
 Maker = Any
@@ -34,25 +32,17 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_leaps, "PASSES", 2)
 
 
-def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, Recorded]:
+def leaping_from_the_start(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, Recorded]:
     """The plain model, the decoder in it, and a way of writing that leaps from the first token on."""
-    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", "engine": "transformers"}))
-    assert isinstance(model, seq2seq.Seq2SeqModel)
-    decoder: Any = model._decoder
-    rules = Rules.of(decoder.model.generation_config, decoder._ends)
-    assert rules is not None
-    leaping = Recorded(decoder.model, rules, decoder._pad)
+    model, decoder, leaping = opened(folder)
     leaping.places, leaping.steps = 1 << 13, 1
     return model, decoder, leaping
 
 
 def plainly(decoder: Any, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[tuple[Any, bool]]:
     """What generate() of transformers writes for each sequence by itself."""
-    rows = [
-        decoder._generate([sequence], bound)["sequences"][0].tolist()
-        for sequence, bound in zip(sequences, bounds, strict=True)
-    ]
-    return [(written.tokens, written.ended) for written in (until_end(row, decoder._ends) for row in rows)]
+    found = (alone(decoder, *asked) for asked in zip(sequences, bounds, strict=True))
+    return [(written.tokens, written.ended) for written in found]
 
 
 @pytest.mark.parametrize("tokens", [2, 5, 32])
@@ -60,7 +50,7 @@ def test_answers_are_those_of_generate(made: Maker, tokens: int, monkeypatch: py
     """Answers that end, that stop at bounds of their own, and that never end, to sources of many lengths."""
     for module in (_leaps, _recorded):
         monkeypatch.setattr(module, "TOKENS", tokens)
-    model, decoder, leaping = opened(made("t5"))
+    model, decoder, leaping = leaping_from_the_start(made("t5"))
     sequences = model._words.read(tiny_seq2seq.sources(14, seed=4))
     bounds = [(1, 7, 40, 21)[place % 4] for place in range(len(sequences))]
     found = leaping.write(sequences, bounds)
@@ -71,7 +61,7 @@ def test_answers_are_those_of_generate(made: Maker, tokens: int, monkeypatch: py
 
 def test_the_built_in_model_leaps_where_it_repeats_itself_and_is_right_where_it_does_not() -> None:
     """A long answer takes far fewer passes than tokens; short ones among it are the same."""
-    model, decoder, leaping = opened(builtin_models()["wug-pcfg"])
+    model, decoder, leaping = leaping_from_the_start(builtin_models()["wug-pcfg"])
     leaping.steps, leaping.places = 4, 1 << 12
     texts = ["repeat repeat repeat repeat repeat A1 B2", "append A1 B7 C3 K1 , reverse K1 L2 M3", "echo A1 B2 C3 D4 E5"]
     sequences, bounds = model._words.read(texts), [150, 60, 60]
@@ -94,7 +84,7 @@ def test_the_built_in_model_leaps_where_it_repeats_itself_and_is_right_where_it_
 
 def test_a_tie_is_said(made: Maker) -> None:
     """Two words with the same weights are equally probable wherever one of them is written."""
-    model, decoder, leaping = opened(made("t5"))
+    model, decoder, leaping = leaping_from_the_start(made("t5"))
     sequences = model._words.read(tiny_seq2seq.sources(8, seed=6))
     written = [token for answer in leaping.write(sequences, [9] * 8) for token in answer.tokens]
     common = max(written, key=written.count)
@@ -131,7 +121,7 @@ def test_answers_to_long_sources_leap_from_the_start(made: Maker, monkeypatch: p
     """Short sources are written step by step; each kind has batches of its own."""
     monkeypatch.setattr(_recorded, "WIDE", (9, 18, 40))
     monkeypatch.setattr("wug.models._unfinished.WIDTHS", (9, 18, 40))
-    model, decoder, leaping = opened(made("t5"))
+    model, decoder, leaping = leaping_from_the_start(made("t5"))
     leaping.steps = _recorded.LONG
     short = model._words.read(tiny_seq2seq.sources(5, seed=9))
     sequences = [*(sequence[-8:] for sequence in short), *([*sequence[:-1], *sequence] for sequence in short)]

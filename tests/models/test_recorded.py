@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 import tiny_seq2seq
+from greedy_ways import alone, opened
 from shares import share
-from wug.models import _recorded, _unfinished, seq2seq
-from wug.models._asking import Written, until_end
-from wug.models._recorded import Recorded
-from wug.models._spec import ModelSpec
+from wug.models import _recorded, _unfinished
 from wug.models._token_rules import Rules
 from wug.runs.opening import builtin_models
 
@@ -25,21 +22,6 @@ Maker = Any
 def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
     """The folder of a tiny model of an architecture, made once."""
     return tiny_seq2seq.maker(tmp_path_factory.mktemp)
-
-
-def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, Recorded]:
-    """The plain model, the decoder in it, and the way of writing that is tested."""
-    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", "engine": "transformers"}))
-    assert isinstance(model, seq2seq.Seq2SeqModel)
-    decoder: Any = model._decoder
-    rules = Rules.of(decoder.model.generation_config, decoder._ends)
-    assert rules is not None
-    return model, decoder, Recorded(decoder.model, rules, decoder._pad)
-
-
-def alone(decoder: Any, sequence: Sequence[int], bound: int) -> Written:
-    """What generate() of transformers writes for one sequence that is asked by itself."""
-    return until_end(decoder._generate([sequence], bound)["sequences"][0].tolist(), decoder._ends)
 
 
 @pytest.mark.parametrize("architecture", share(["t5", "bart", "marian", "mbart"], 2))

@@ -42,13 +42,8 @@ ECHO = "import sys\nfor line in sys.stdin:\n    print(line.split(maxsplit=1)[1].
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three checkpoints, and two suites that ask for scores and for text."""
     monkeypatch.chdir(tmp_path)
-    trainings.training(tmp_path / "run", {10: 1, 20: 4, 100: 3})
-    trainings.suite(tmp_path / "words.jsonl")
-    (tmp_path / "copying").mkdir()
-    (tmp_path / "copying" / "test.src").write_text("copy A1\ncopy B2\n")
-    (tmp_path / "copying" / "test.tgt").write_text("A1\nB2\n")
+    trainings.with_suites(tmp_path)
 
 
 def both_ways(*command: str) -> None:

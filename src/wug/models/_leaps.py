@@ -15,7 +15,7 @@ from typing import Any
 
 from wug.models._graph import recorded
 from wug.models._token_rules import Choose
-from wug.models._unfinished import Layer, State, room_for, static_cache, table
+from wug.models._unfinished import Layer, State, read_sources, room_for, static_cache, table
 
 TOKENS = 32
 """Tokens of each answer in a pass: the last that is known, and guesses."""
@@ -105,7 +105,6 @@ class Leaping:
 
     def __init__(self, shape: LongShape, model: Any, choose: Choose, ends: Any, memory: Any, like: Long) -> None:
         import torch
-        from transformers.modeling_outputs import BaseModelOutput
 
         self._shape, self._model, self._choose, self._ends = shape, model, choose, ends
         self._kept = room_for(memory, like.kept, shape.rows, shape.length, shape.width)
@@ -113,9 +112,7 @@ class Leaping:
         new = like.text.new_zeros
         self._mask = like.mask.new_zeros(shape.rows, 1, 1, shape.width)
         self._least = torch.finfo(like.mask.dtype).min
-        # Only its shape is looked at: keys and values of the sources are there.
-        states = like.mask.new_zeros(1).expand(shape.rows, shape.width, model.config.hidden_size)
-        self._source = BaseModelOutput(last_hidden_state=states)
+        self._source = read_sources(like.mask, shape.rows, shape.width, model)
         self._text = new(shape.rows, shape.width + shape.length)
         self._count, self._bounds = torch.ones_like(new(shape.rows)), new(shape.rows)
         self._nearest = like.nearest.new_zeros(shape.rows)

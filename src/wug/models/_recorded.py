@@ -20,7 +20,7 @@ from wug.models._graph import recorded
 from wug.models._leaps import ROWS as LEAPING
 from wug.models._leaps import TOKENS, Leaping, Long, LongShape, write_on
 from wug.models._token_rules import Choose, Rules
-from wug.models._unfinished import State, fitting, joined, room_for, static_cache, table, width_for
+from wug.models._unfinished import State, fitting, joined, read_sources, room_for, static_cache, table, width_for
 
 ROWS = (16, 64, 256, 1024, 4096)
 """Answers that are written together. Each shape is recorded once, which takes as long as twenty steps."""
@@ -276,7 +276,6 @@ class Stage:
         self, shape: Shape, model: Any, choose: Choose, ends: Any, memory: Sequence[tuple[Any, ...]], like: State
     ) -> None:
         import torch
-        from transformers.modeling_outputs import BaseModelOutput
 
         self._shape, self._model, self._choose, self._ends = shape, model, choose, ends
         self._kept = room_for(memory, like.kept, shape.rows, shape.length, shape.width)
@@ -284,9 +283,7 @@ class Stage:
         new = like.tokens.new_zeros
         self._mask = like.mask.new_zeros(shape.rows, 1, 1, shape.width)
         self._least = torch.finfo(like.mask.dtype).min
-        # Only its shape is looked at: keys and values of the sources are there.
-        states = like.mask.new_zeros(1).expand(shape.rows, shape.width, model.config.hidden_size)
-        self._source = BaseModelOutput(last_hidden_state=states)
+        self._source = read_sources(like.mask, shape.rows, shape.width, model)
         self._columns = torch.arange(shape.length, device=like.tokens.device)
         self._tokens, self._last = new(shape.rows, shape.length), new(shape.rows, 1)
         self._bounds, self._position = new(shape.rows), new(1)

@@ -136,6 +136,16 @@ def static_cache(kept: Sequence[Layer]) -> tuple[Any, list[Any]]:
     return cache, [layer.cumulative_length for layer in mine]
 
 
+def read_sources(like: Any, rows: int, width: int, model: Any) -> Any:
+    """What a model wants of its encoder, in the number format of `like`.
+
+    Only the shape is looked at: keys and values of the sources are in the cache.
+    """
+    from transformers.modeling_outputs import BaseModelOutput
+
+    return BaseModelOutput(last_hidden_state=like.new_zeros(1).expand(rows, width, model.config.hidden_size))
+
+
 def _filled(layer: Any, keys: Any, values: Any) -> Any:
     """A layer of a cache with its memory."""
     layer.keys, layer.values, layer.dtype, layer.device = keys, values, keys.dtype, keys.device

@@ -1,0 +1,28 @@
+"""A model that writes, its decoder, and the ways of writing that are compared with transformers' own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wug.models import seq2seq
+from wug.models._asking import Written, until_end
+from wug.models._recorded import Recorded
+from wug.models._spec import ModelSpec
+from wug.models._token_rules import Rules
+
+
+def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, Recorded]:
+    """The plain model, the decoder in it, and a way of writing in few shapes."""
+    model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", "engine": "transformers"}))
+    assert isinstance(model, seq2seq.Seq2SeqModel)
+    decoder: Any = model._decoder
+    rules = Rules.of(decoder.model.generation_config, decoder._ends)
+    assert rules is not None
+    return model, decoder, Recorded(decoder.model, rules, decoder._pad)
+
+
+def alone(decoder: Any, sequence: Sequence[int], bound: int) -> Written:
+    """What generate() of transformers writes for one sequence that is asked by itself."""
+    return until_end(decoder._generate([sequence], bound)["sequences"][0].tolist(), decoder._ends)
