@@ -92,7 +92,7 @@ def test_it_learns_to_copy_and_reverse_and_answers_after_saving_and_loading(tmp_
     torch.manual_seed(1)
     shape = AttentionShape(len(WORDS), layers=1, width=32, hidden=64, input_feeding=feeding, dropout=0.05)
     model = attention_lstm(shape)
-    assert train(model, pairs, 250) < 0.1
+    assert train(model, pairs, 400) < 0.1
     save_attention_lstm(tmp_path, model, WORDS, dtype="float16")
     asked = load(tmp_path)
     assert texts(asked.generate([source for source, _ in pairs])) == [answer for _, answer in pairs]
@@ -112,6 +112,52 @@ def test_teacher_forcing_gives_the_numbers_of_writing_word_by_word(shape: Attent
             logits, state = model.write(target[:, place], memory, state)
             assert torch.allclose(logits, forced[:, place], atol=1e-5)
     assert forced.shape == (2, 5, len(WORDS))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gradients_are_those_of_writing_word_by_word(shape: AttentionShape) -> None:
+    import torch
+
+    source, present = filled([[5, 6, 7, 2], [4, 8, 2], [7, 2]])
+    target = torch.tensor([[1, 6, 7, 8, 9, 4], [1, 9, 9, 4, 3, 3], [1, 5, 5, 6, 6, 7]])
+
+    def gradients(logits: Callable[[Any], Any]) -> dict[str, Any]:
+        model = make(shape).double()
+        # Weighed so that every word and every row has another share in the loss.
+        given = logits(model)
+        (given.log_softmax(2) * torch.arange(given.numel()).view_as(given).sin()).sum().backward()
+        return {name: parameter.grad for name, parameter in model.named_parameters()}
+
+    def word_by_word(model: Any) -> Any:
+        memory, state = model.read(source, present)
+        found = []
+        for word in target.unbind(1):
+            logits, state = model.write(word, memory, state)
+            found.append(logits)
+        return torch.stack(found, dim=1)
+
+    at_once, plain = gradients(lambda model: model(source, present, target)), gradients(word_by_word)
+    assert at_once.keys() == plain.keys()
+    for name, gradient in plain.items():
+        assert torch.allclose(at_once[name], gradient, rtol=1e-5, atol=1e-5 * float(gradient.abs().max())), name
+
+
+def test_gradients_under_autocast_are_near_the_exact_ones() -> None:
+    import torch
+
+    source, present = filled([[5, 6, 7, 2], [4, 8, 2]])
+    target = torch.tensor([[1, 6, 7, 8, 9], [1, 9, 9, 4, 3]])
+
+    def gradients(enabled: bool) -> Any:
+        torch.manual_seed(3)
+        model = attention_lstm(SHAPE)
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled, cache_enabled=False):
+            loss = model(source, present, target).float().log_softmax(2)[..., 4].sum()
+        loss.backward()
+        return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+    exact, rounded = gradients(False), gradients(True)
+    assert torch.linalg.vector_norm(exact - rounded) < 0.02 * torch.linalg.vector_norm(exact)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -5,8 +5,11 @@ The shapes of all tensors follow from those of the arguments alone, so that trai
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from wug.models.attention_lstm.repeated import Repeated, compute_dtype
 
 ATTENTIONS = ("general", "dot")
 SPREAD = 0.1
@@ -180,9 +183,12 @@ def _forced(net: Any, embedded: Any, memory: Memory, state: State) -> Any:
     import torch
 
     if net.shape.input_feeding:
+        step = net.step
+        if torch.is_grad_enabled() and not torch.compiler.is_compiling():
+            embedded, step = embedded.to(compute_dtype(embedded)), _step_that_learns(net, memory)
         outputs = []
         for word in embedded.unbind(dim=1):
-            state = net.step(word, memory, state)
+            state = step(word, memory, state)
             outputs.append(state.attended)
         return torch.stack(outputs, dim=1)
     for number, (layer, hidden, cell) in enumerate(zip(net.decoder, state.hidden, state.cell, strict=True)):
@@ -209,12 +215,54 @@ def _step(net: Any, embedded: Any, memory: Memory, state: State) -> State:
     return State(tuple(hidden), tuple(cell), _attend(net, value.unsqueeze(1), memory).squeeze(1))
 
 
+def _step_that_learns(net: Any, memory: Memory) -> Callable[[Any, Memory, State], State]:
+    """`_step` for training with one memory: the matrices' gradients are computed once for all words."""
+    import torch
+
+    gates = [(Repeated(cell.weight_ih, cell.bias_ih), Repeated(cell.weight_hh, cell.bias_hh)) for cell in net.decoder]
+    keys, states, combine = Repeated(memory.keys), Repeated(memory.states.mT), Repeated(net.combine.weight)
+
+    def step(embedded: Any, memory: Memory, state: State) -> State:
+        value = torch.cat([embedded, state.attended.to(embedded.dtype)], dim=1)
+        hidden, cell = [], []
+        for number, ((of_input, of_hidden), *before) in enumerate(zip(gates, state.hidden, state.cell, strict=True)):
+            value = value if number == 0 else net.dropout(value)
+            value, kept = _through_gates(of_input(value), of_hidden(before[0]), before[1])
+            hidden.append(value)
+            cell.append(kept)
+        looked = states(_shares(keys(value.unsqueeze(1)), memory).to(value.dtype)).squeeze(1)
+        attended = net.dropout(combine(torch.cat([looked, value], dim=1)).tanh())
+        return State(tuple(hidden), tuple(cell), attended)
+
+    return step
+
+
+def _through_gates(of_input: Any, of_hidden: Any, cell: Any) -> tuple[Any, Any]:
+    """The hidden state and the cell after a step, given what input and hidden state say to the gates."""
+    import torch
+
+    cell = cell.to(of_input.dtype)
+    if of_input.is_cuda:
+        hidden, cell, _ = torch._thnn_fused_lstm_cell(of_input, of_hidden, cell)
+        return hidden, cell
+    enter, forget, new, leave = (of_input + of_hidden).chunk(4, dim=1)
+    cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
+    return leave.sigmoid() * cell.tanh(), cell
+
+
 def _attend(net: Any, outputs: Any, memory: Memory) -> Any:
     """The decoder's outputs, (batch, length, hidden), together with what they look at in the source."""
     import torch
 
-    scores = torch.matmul(outputs, memory.keys.transpose(1, 2)).float()
-    # The least number, not minus infinity: a row without any word must not become a row without any number.
-    scores = scores.masked_fill(memory.absent.unsqueeze(1), torch.finfo(scores.dtype).min)
-    looked = torch.matmul(scores.softmax(dim=2).to(memory.states.dtype), memory.states)
+    shares = _shares(torch.matmul(outputs, memory.keys.mT), memory)
+    looked = torch.matmul(shares.to(memory.states.dtype), memory.states)
     return net.dropout(net.combine(torch.cat([looked, outputs], dim=2)).tanh())
+
+
+def _shares(scores: Any, memory: Memory) -> Any:
+    """How much of each word of the source is looked at, in float32; `scores` is (batch, length, source)."""
+    import torch
+
+    # The least number, not minus infinity: a row without any word must not become a row without any number.
+    hidden = scores.masked_fill(memory.absent.unsqueeze(1), torch.finfo(scores.dtype).min)
+    return hidden.softmax(dim=2, dtype=torch.float32)
