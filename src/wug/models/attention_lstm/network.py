@@ -243,7 +243,7 @@ def _through_gates(of_input: Any, of_hidden: Any, cell: Any) -> tuple[Any, Any]:
 
     cell = cell.to(of_input.dtype)
     if of_input.is_cuda:
-        hidden, cell, _ = torch._thnn_fused_lstm_cell(of_input, of_hidden, cell)
+        hidden, cell, _ = torch.ops.aten._thnn_fused_lstm_cell(of_input, of_hidden, cell)
         return hidden, cell
     enter, forget, new, leave = (of_input + of_hidden).chunk(4, dim=1)
     cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
