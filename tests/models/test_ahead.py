@@ -17,6 +17,7 @@ from shares import cases, each_kind, share
 from wug.models import _ahead, seq2seq
 from wug.models._ahead import Ahead, Checked, Guesses, Rival, until
 from wug.models._asking import Written
+from wug.models._passes import OwnPasses, T5Passes
 from wug.models._spec import ModelSpec
 from wug.models.seq2seq import translator
 from wug.models.seq2seq.translator import Translator
@@ -109,13 +110,13 @@ def test_a_model_that_loops_takes_few_passes(made: Maker, monkeypatch: pytest.Mo
     wanted = plainly(decoder, [9, 30, 31, 32], 400)
     assert len(wanted) == 400
     asked: list[int] = []
-    forward = decoder.model.forward
+    logits = T5Passes.logits
 
-    def counted(*given: Any, **named: Any) -> Any:
-        asked.append(named["decoder_input_ids"].shape[1])
-        return forward(*given, **named)
+    def counted(self: T5Passes, memories: Sequence[Any], tokens: Sequence[Sequence[int]]) -> list[Any]:
+        asked.extend(map(len, tokens))
+        return logits(self, memories, tokens)
 
-    monkeypatch.setattr(decoder.model, "forward", counted)
+    monkeypatch.setattr(T5Passes, "logits", counted)
     assert decoder.ahead.write([9, 30, 31, 32], 400).tokens == wanted
     assert len(asked) < 100
 
@@ -129,7 +130,7 @@ def test_where_another_token_is_as_good_it_is_told(made: Maker) -> None:
     with torch.no_grad():
         head = decoder.model.get_output_embeddings().weight
         head[first + 1] = head[first]
-    found = Ahead(decoder.model, decoder._start(), decoder._ends).write(source, 1)
+    found = Ahead(OwnPasses(decoder.model), decoder._start(), decoder._ends).write(source, 1)
     assert [(rival.place, rival.margin) for rival in found.rivals] == [(0, 0.0)]
     assert {found.tokens[0], found.rivals[0].token} == {first, first + 1}
     assert found.doubtful
@@ -156,13 +157,13 @@ def test_both_engines_answer_and_notice_alike(
     theirs = load(made(architecture), engine="transformers", **options)
     assert isinstance(mine._decoder, Translator)
     ahead: list[int] = []
-    write = _ahead.Ahead.write
+    write = _ahead.Ahead.write_all
 
     def counted(*given: Any, **named: Any) -> Any:
         ahead.append(1)
         return write(*given, **named)
 
-    monkeypatch.setattr(_ahead.Ahead, "write", counted)
+    monkeypatch.setattr(_ahead.Ahead, "write_all", counted)
     assert mine.generate(sources) == theirs.generate(sources)
     assert bool(ahead) == (architecture != "marian" and most != "3")
 

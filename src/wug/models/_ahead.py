@@ -11,17 +11,21 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any
 
 from wug.models._hardware import threads
+from wug.models._passes import Passes
 
 ORDER = 4
 """Tokens that must have stood together before, at most, for the next ones to be guessed."""
 LEAST, MOST = 8, 256
-"""Tokens that are guessed at a time: twice as many as were right the last time, within these bounds."""
+"""Tokens that are guessed at a time: half as many again as were right the last time, within these bounds."""
 CLEAR = 1e-5
 """By how much the best logit must exceed the second for PyTorch to choose it in passes of any shape."""
+
+Asked = tuple[int, Sequence[int], int, Sequence[int]]
+"""Place, source, bound and first guess of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +78,25 @@ class Guesses:
         return []
 
 
+@dataclass(slots=True)
+class Writing:
+    """An answer on its way."""
+
+    bound: int
+    memory: Any
+    """As the model's passes keep it."""
+    guesses: Guesses
+    guessed: list[int]
+    """What is thought to follow."""
+    written: list[int] = field(default_factory=list)
+    rivals: list[Rival] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """A model that writes greedily, many tokens in a pass."""
 
-    model: Any
+    passes: Passes
     start: int
     """The token with which an answer begins, itself no part of it."""
     ends: Container[int]
@@ -87,38 +105,67 @@ class Ahead:
 
     def write(self, source: Sequence[int], bound: int, begun: Sequence[int] = ()) -> Checked:
         """What the model writes for a source, `bound` tokens at most; `begun` is a first guess at it."""
+        found: dict[int, Checked] = {}
+        self._write(iter([(0, source, bound, begun)]), found, 1)
+        return found[0]
+
+    def write_all(
+        self, sources: Sequence[Sequence[int]], bounds: Sequence[int], begun: Sequence[Sequence[int]]
+    ) -> list[Checked]:
+        """What the model writes for each source, with a thread for each core: one pass keeps no more than one busy."""
         import torch
 
+        def alone() -> None:
+            torch.set_num_threads(1)
+
+        found: dict[int, Checked] = {}
+        asked = iter([*zip(range(len(sources)), sources, bounds, begun, strict=True)])
+        rows = max(1, min(self.passes.rows, -(-len(sources) // threads())))
+        with ThreadPoolExecutor(threads(), initializer=alone) as pool:
+            for done in [pool.submit(self._write, asked, found, rows) for _ in range(threads())]:
+                done.result()
+        return [found[place] for place in range(len(sources))]
+
+    def _write(self, asked: Iterator[Asked], found: dict[int, Checked], rows: int) -> None:
+        """Write answers, `rows` of them at a time, for as long as there is one to begin with."""
+        import torch
+
+        going: dict[int, Writing] = {}
+        with torch.inference_mode():
+            while True:
+                for place, source, bound, begun in islice(asked, rows - len(going)):
+                    going[place] = self._begin(source, bound, begun)
+                if not going:
+                    return
+                some = [*going.items()]
+                last = (answer.written[-1] if answer.written else self.start for _, answer in some)
+                tokens = [[token, *answer.guessed] for token, (_, answer) in zip(last, some, strict=True)]
+                logits = self.passes.logits([answer.memory for _, answer in some], tokens)
+                for (place, answer), shown in zip(some, logits, strict=True):
+                    if self._is_done(answer, shown):
+                        found[place] = Checked(answer.written, answer.rivals)
+                        del going[place]
+
+    def _begin(self, source: Sequence[int], bound: int, begun: Sequence[int]) -> Writing:
         guesses = Guesses()
         guesses.add(source)
-        written: list[int] = []
-        rivals: list[Rival] = []
-        with torch.inference_mode():
-            asked = torch.tensor([source], device=self.model.device)
-            encoded = self.model.get_encoder()(input_ids=asked, attention_mask=torch.ones_like(asked))
-            cache, guessed = None, list(begun[: bound - 1])
-            while True:
-                found = self.model(
-                    encoder_outputs=encoded,
-                    attention_mask=torch.ones_like(asked),
-                    decoder_input_ids=torch.tensor(
-                        [[written[-1] if written else self.start, *guessed]], device=self.model.device
-                    ),
-                    past_key_values=cache,
-                    use_cache=True,
-                )
-                cache = found.past_key_values
-                best: list[int] = found.logits[0].argmax(-1).tolist()
-                right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(guessed, best, strict=False)))
-                chosen = [*until(best[: right + 1], self.ends)]
-                rivals += self._rivals(found.logits[0, : len(chosen)], chosen, len(written))
-                written += chosen
-                if chosen[-1] in self.ends or len(written) == bound:
-                    return Checked(written, rivals)
-                if right < len(guessed):
-                    cache.crop(right - len(guessed))
-                guesses.add(chosen)
-                guessed = guesses.guess(min(MOST, max(LEAST, 2 * right), bound - len(written) - 1))
+        return Writing(bound, self.passes.begin(source, bound), guesses, list(begun[: bound - 1]))
+
+    def _is_done(self, answer: Writing, logits: Any) -> bool:
+        """Take over what a pass has shown, and guess what follows; whether nothing does."""
+        guessed, best = answer.guessed, logits.argmax(-1).tolist()
+        right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(guessed, best, strict=False)))
+        chosen = [*until(best[: right + 1], self.ends)]
+        answer.rivals += self._rivals(logits[: len(chosen)], chosen, len(answer.written))
+        answer.written += chosen
+        if chosen[-1] in self.ends or len(answer.written) == answer.bound:
+            return True
+        if right < len(guessed):
+            self.passes.forget(answer.memory, len(guessed) - right)
+        answer.guesses.add(chosen)
+        left = answer.bound - len(answer.written) - 1
+        answer.guessed = answer.guesses.guess(min(MOST, max(LEAST, 3 * right // 2), left))
+        return False
 
     def _rivals(self, logits: Any, chosen: Sequence[int], first: int) -> list[Rival]:
         """The second choices that came near, of tokens from the place `first` on."""
@@ -131,19 +178,6 @@ class Ahead:
             one, other = two.indices[place].tolist()
             found.append(Rival(first + place, other if one == chosen[place] else one, margins[place]))
         return found
-
-
-def write_all(
-    ahead: Ahead, sources: Sequence[Sequence[int]], bounds: Sequence[int], begun: Sequence[Sequence[int]]
-) -> list[Checked]:
-    """What the model writes for each source, with a thread for each core: one answer keeps no more than one busy."""
-    import torch
-
-    def alone() -> None:
-        torch.set_num_threads(1)
-
-    with ThreadPoolExecutor(threads(), initializer=alone) as pool:
-        return list(pool.map(ahead.write, sources, bounds, begun))
 
 
 def until(tokens: Sequence[int], ends: Container[int]) -> Iterator[int]:

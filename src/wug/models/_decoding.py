@@ -16,6 +16,7 @@ from wug.models._asking import Written, batches, until_end
 from wug.models._hardware import halving, ran_out
 from wug.models._leaps import tells_distances
 from wug.models._loading import Loading
+from wug.models._passes import OwnPasses, Passes, T5Passes
 from wug.models._recorded import LONG, Recorded
 from wug.models._spec import ModelSpec
 from wug.models._token_rules import Rules
@@ -33,6 +34,8 @@ PROBES = (3, 7, 12)
 """Lengths of the sequences with which batches are tried."""
 TRIED = 12
 """Tokens that are written to try another way of writing."""
+SAME = 1e-5
+"""Share of the largest logit by which two ways to compute the same in float32 may differ."""
 
 log = logging.getLogger("wug")
 
@@ -201,13 +204,37 @@ class Decoder:
         settings = self.model.generation_config
         if not (self._encodes and self.beams == 1 and self._stops is None and _greedy.plain(settings)):
             return None
-        found = Ahead(self.model, self._start(), self._ends)
+
+        own = OwnPasses(self.model)
 
         def write(rows: list[list[int]]) -> list[Written]:
+            if (gap := self._gap_of_passes(found.passes, own, rows)) > SAME:
+                raise ValueError(f"its layers, taken apart, change its numbers by {100 * gap:.2g} %")
             checked = [found.write(row, TRIED, begun=row) for row in rows]  # a guess that is wrong sooner or later
             return [replace(until_end(one.tokens, self._ends), doubtful=bool(one.rivals)) for one in checked]
 
-        return found if self._is_right(write) else None
+        for passes in (T5Passes.of(self.model), own):
+            if passes is not None:
+                found = Ahead(passes, self._start(), self._ends)
+                if self._is_right(write):
+                    return found
+        return None
+
+    def _gap_of_passes(self, some: Passes, others: Passes, rows: Sequence[Sequence[int]]) -> float:
+        """How far two ways to compute passes are apart, as a share of the largest logit."""
+        import torch
+
+        if some is others:
+            return 0.0
+        found: list[list[Any]] = []
+        with torch.inference_mode():
+            for passes in (some, others):
+                memories = [passes.begin(row, len(row) + 1) for row in rows]
+                passes.logits(memories, [[self._start(), row[0]] for row in rows])
+                for memory in memories:
+                    passes.forget(memory, 1)
+                found.append(passes.logits(memories, rows))
+        return max(_gap(one.double(), other.double()) for one, other in zip(*found, strict=True))
 
     def _is_right(self, write: Callable[[list[list[int]]], list[Written]]) -> bool:
         """Whether a way of writing gives the answers of transformers' own loop to probes."""

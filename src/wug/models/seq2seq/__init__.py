@@ -13,7 +13,7 @@ from typing import Any
 from wug.errors import ModelError
 from wug.files import user_path
 from wug.models import _asking
-from wug.models._ahead import CLEAR, Checked, write_all
+from wug.models._ahead import CLEAR, Checked
 from wug.models._asking import Written, until_end
 from wug.models._decoding import Decoder, open_weights
 from wug.models._fingerprint import fingerprint, folder_of
@@ -118,7 +118,7 @@ class Plain:
         The drafts are first guesses. None where the model does not write so.
         """
         found = self.decoder.ahead
-        return None if found is None else write_all(replace(found, near=near), sequences, bounds, drafts)
+        return None if found is None else replace(found, near=near).write_all(sequences, bounds, drafts)
 
 
 class Seq2SeqModel:

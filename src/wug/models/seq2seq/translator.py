@@ -124,7 +124,7 @@ class Translator:
         if not self._plain:
             drafts, near = self.drafts(sequences, bounds)
             return dict(enumerate(drafts)), near
-        places = [n for n, row in enumerate(sequences) if len(row) < LONG or bounds[n] <= FIRST]
+        places = [n for n, row in enumerate(sequences) if len(row) < LONG]
         drafts, near = self.drafts([sequences[n] for n in places], [min(bounds[n], FIRST) for n in places])
         return dict(zip(places, drafts, strict=True)), {places[number] for number in near}
 
@@ -159,7 +159,7 @@ class Translator:
         asked: list[tuple[int, list[int]]] = []
         for place, answer in enumerate(answers):
             if 0 < len(answer.rivals) <= RIVALS:
-                asked.append((place, answer.tokens))
+                asked.append((place, answer.tokens[: answer.rivals[-1].place + 1]))
                 asked += [(place, [*answer.tokens[: rival.place], rival.token]) for rival in answer.rivals]
         scores = iter(self._scores([(sequences[place], tokens) for place, tokens in asked]))
         found: list[bool | None] = []
@@ -181,8 +181,7 @@ class Translator:
             results = self._model.score_batch(
                 [source for source, _ in names],
                 [target for _, target in names],
-                max_batch_size=self._tokens,
-                batch_type="tokens",
+                max_batch_size=1,  # one long answer keeps a thread busy, and its score depends on no company
                 max_input_length=0,
             )
         except RuntimeError as error:
