@@ -142,7 +142,7 @@ def _early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guessing ahead from the fifth token on, and from the start for sources of ten tokens."""
     monkeypatch.setattr(translator, "FIRST", 4)
     monkeypatch.setattr(translator, "LONG", 10)
-    monkeypatch.setattr(translator, "FEW", 1)
+    monkeypatch.setattr(translator, "WORTH", 1)
 
 
 @pytest.mark.usefixtures("_early")
@@ -166,6 +166,21 @@ def test_both_engines_answer_and_notice_alike(
     monkeypatch.setattr(_ahead.Ahead, "write_all", counted)
     assert mine.generate(sources) == theirs.generate(sources)
     assert bool(ahead) == (architecture != "marian" and most != "3")
+
+
+def test_pytorch_is_started_where_much_is_left_to_write(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator, "FIRST", 4)
+    load(made("t5"), engine="ctranslate")  # makes the conversion, for which it is started too
+    sources = [source for source in tiny_seq2seq.sources(30, seed=31) if len(source.split()) > 10]
+    answers = []
+    for worth, started in ((10 * 40 * len(sources), False), (1, True)):
+        monkeypatch.setattr(translator, "WORTH", worth)
+        model = load(made("t5"), engine="ctranslate", max_length="40")
+        answers.append(model.generate(sources))
+        decoder: Any = model._decoder
+        assert decoder._plainly.started == started
+    assert answers[0] == answers[1]
+    assert any(len(answer.text.split()) > 4 for answer in answers[0])
 
 
 @pytest.mark.usefixtures("_early")

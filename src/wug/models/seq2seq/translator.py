@@ -36,8 +36,8 @@ FIRST = 128
 """Tokens of an answer that are written one by one; what most answers do not have."""
 LONG = 512
 """Tokens of a source that is likely an endless answer itself, and so is what is written for it."""
-FEW = 3
-"""Answers that go on beyond that below which starting PyTorch, to guess them ahead, takes longer than writing them."""
+WORTH = 4096
+"""Tokens that answers which go on may have in all below which starting PyTorch, to guess them, takes longer than they do."""
 RIVALS = 8
 """Near ties of an answer above which CTranslate2 writes it, too, rather than being asked about each."""
 
@@ -140,7 +140,7 @@ class Translator:
         An answer is left out where the plain way itself is in doubt about it and CTranslate2 has another opinion, or
         where there is more than a few opinions to ask for.
         """
-        if not drafts or (len(drafts) < FEW and not self._plainly.started):
+        if not drafts or (sum(bounds[n] for n in drafts) < WORTH and not self._plainly.started):
             return {}
         places = [*drafts]
         asked = [sequences[place] for place in places]
