@@ -120,7 +120,8 @@ class Ahead:
 
         found: dict[int, Checked] = {}
         asked = iter([*zip(range(len(sources)), sources, bounds, begun, strict=True)])
-        rows = max(1, min(self.passes.rows, -(-len(sources) // threads())))
+        # Half of a thread's share: nobody knows how long an answer takes, and the rest goes to who is done first.
+        rows = max(1, min(self.passes.rows, -(-len(sources) // (2 * threads()))))
         with ThreadPoolExecutor(threads(), initializer=alone) as pool:
             for done in [pool.submit(self._write, asked, found, rows) for _ in range(threads())]:
                 done.result()

@@ -37,7 +37,7 @@ FIRST = 128
 LONG = 512
 """Tokens of a source that is likely an endless answer itself, and so is what is written for it."""
 WORTH = 4096
-"""Tokens that answers which go on may have in all below which starting PyTorch, to guess them, takes longer than they do."""
+"""Tokens that answers which go on may have in all below which starting PyTorch, to guess them, is not worth it."""
 RIVALS = 8
 """Near ties of an answer above which CTranslate2 writes it, too, rather than being asked about each."""
 
