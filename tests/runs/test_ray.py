@@ -46,7 +46,9 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    # Ray looks after its machines every three seconds, and takes one that does not answer five times for lost.
+    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": {"health_check_period_ms": 300}}
+    made: Any = Cluster(initialize_head=True, head_node_args=head)
     for _ in range(2):
         made.add_node(num_cpus=1)
     ray.init(address=made.address, log_to_driver=False)
