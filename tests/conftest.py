@@ -70,9 +70,21 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _own_files(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store and a file of answers of the test's own.
+
+    The files of answers lie in one folder, since models are kept beside them in the format of another engine: one that
+    is the same in many tests is converted once. `own_conversions` is for tests that are about conversions.
+    """
     home = next(_homes)
     monkeypatch.setenv("WUG_DB", str(home / "wug.db"))
-    monkeypatch.setenv("WUG_CACHE", str(home / "answers.db"))
+    monkeypatch.setenv("WUG_CACHE", f"{home}-answers.db")
+
+
+@pytest.fixture
+def own_conversions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for models in the format of another engine: none is there yet."""
+    monkeypatch.setenv("WUG_CACHE", str(tmp_path / "own" / "answers.db"))
+    return tmp_path / "own" / "converted"
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ from wug.runs.evaluate import ask_through, evaluate
 
 torch = pytest.importorskip("torch")
 ctranslate2 = pytest.importorskip("ctranslate2")
+pytestmark = pytest.mark.usefixtures("own_conversions")
 
 
 @pytest.fixture(autouse=True)

@@ -312,7 +312,7 @@ def test_a_model_without_a_start_mark_is_refused(made: Maker, tmp_path: Path) ->
         load(folder)
 
 
-def test_a_missing_package_is_named(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(made: Maker, own_conversions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made()
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"pip install 'wug\[hf\]'"):

@@ -213,10 +213,10 @@ def test_the_second_time_neither_torch_nor_transformers_is_started(made: Maker) 
     assert imported == "False False"
 
 
-def test_a_damaged_conversion_is_made_anew(made: Maker) -> None:
+def test_a_damaged_conversion_is_made_anew(made: Maker, own_conversions: Path) -> None:
     sources = tiny_seq2seq.sources(10)
     expected = load(made(), max_length="6").generate(sources)
-    (folder,) = _converted.home().iterdir()
+    (folder,) = own_conversions.iterdir()
     weights = folder / "model.bin"
     whole = weights.read_bytes()
     for damage in (whole[:-7], whole[:500] + b"\xff" * 40 + whole[540:], b""):
@@ -227,14 +227,16 @@ def test_a_damaged_conversion_is_made_anew(made: Maker) -> None:
         assert weights.read_bytes() == whole
     (folder / "wug.json").unlink()
     assert load(made(), max_length="6").generate(sources) == expected
-    assert [path.name for path in _converted.home().iterdir()] == [folder.name]
+    assert [path.name for path in own_conversions.iterdir()] == [folder.name]
 
 
-def test_a_conversion_that_writes_something_else_is_not_used(made: Maker, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_conversion_that_writes_something_else_is_not_used(
+    made: Maker, own_conversions: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     sources = tiny_seq2seq.sources(10)
     expected = load(made(), max_length="6", engine="transformers").generate(sources)
     load(made())
-    (folder,) = _converted.home().iterdir()
+    (folder,) = own_conversions.iterdir()
     about = json.loads((folder / "wug.json").read_text())
     about["probes"][0]["logprob"] += 0.01
     (folder / "wug.json").write_text(json.dumps(about))
@@ -260,7 +262,7 @@ def test_a_cache_folder_that_cannot_be_written_is_said(
     assert "the converted model cannot be kept in" in caplog.text
 
 
-def test_several_may_convert_at_once() -> None:
+def test_several_may_convert_at_once(own_conversions: Path) -> None:
     def make(folder: Path) -> None:
         folder.mkdir()
         (folder / "model.bin").write_bytes(b"x" * 100_000)
@@ -270,7 +272,7 @@ def test_several_may_convert_at_once() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(obtain, range(40))) == {b"x" * 100_000}
-    assert [path.name for path in _converted.home().iterdir()] == ["same"]
+    assert [path.name for path in own_conversions.iterdir()] == ["same"]
 
 
 def test_without_ctranslate2_transformers_writes_and_nothing_is_said(
