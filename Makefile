@@ -2,7 +2,7 @@
 # make test     set up, check the code, run all tests; WORKERS=n for as many processes
 # make install  the environment in .venv, with all that the demo and the tests need
 # make docs     the documentation, into site/; opens from there without a server and without a network
-# make check    ruff, mypy, the layers
+# make check    ruff, mypy, the layers; make lint is without the layers, which are among the tests
 # make coverage run the tests with coverage; fails below 95 % over all, or below 90 % in a package
 # make release  build both wheels, check them, try them in a bare environment; see RELEASING.md
 # make lock     write lock.txt, the versions that development is done with
@@ -16,12 +16,12 @@ PIP := -c constraints.txt
 WORKERS ?= 2
 SEED ?= $(shell date +%Y%m%d)
 
-.PHONY: demo test install docs check coverage release lock fuzz bench clean
+.PHONY: demo test install docs check lint coverage release lock fuzz bench clean
 
 demo: install
 	$(BIN)/wug demo --output demo
 
-test: check
+test: lint
 	$(BIN)/pytest -n $(WORKERS)
 
 install: .venv/installed
@@ -37,11 +37,13 @@ docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "The documentation: site/index.html"
 
-check: install
+check: lint
+	$(BIN)/pytest tests/test_layers.py
+
+lint: install
 	$(BIN)/ruff check src tests benchmarks packages hatch_build.py
 	$(BIN)/ruff format --check src tests benchmarks packages hatch_build.py
 	$(BIN)/mypy
-	$(BIN)/pytest tests/test_layers.py
 
 coverage: install
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-report= --cov-report=json:.coverage.json
