@@ -183,7 +183,7 @@ def test_a_flag_reaches_the_models_that_have_the_option() -> None:
         ),
         (
             "wug_cogs_gen -S smatch=yes -S seed=4 -S bleu=no -S dialect=cogs",
-            "seq2seq/wug-cogs@361e9cdfb2ba,float32|beams:1|max_length:auto|dialect:cogs|edition:unpublished"
+            "seq2seq/wug-cogs@cbc60dae8a21,float32|beams:1|max_length:auto|dialect:cogs|edition:unpublished"
             "|smatch:seed 4",
         ),
     ],
