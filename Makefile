@@ -5,6 +5,7 @@
 # make check    ruff, mypy, the layers; make lint is without the layers, which are among the tests
 # make coverage run the tests with coverage; fails below 95 % over all, or below 90 % in a package
 # make release  build both wheels, check them, try them in a bare environment; see RELEASING.md
+# make lowest   the tests with the oldest versions that pyproject.toml allows, in .venv-lowest (Python 3.11)
 # make lock     write lock.txt, the versions that development is done with
 # make fuzz     hostile and damaged input, kills, a hostile server: a few minutes; SEED=n for other inputs (docs/fuzzing.md)
 # make bench    speed and memory beside lm-eval, minicons, CTranslate2 and generate (installs them in .venv-bench), all in one
@@ -16,7 +17,7 @@ PIP := -c constraints.txt
 WORKERS ?= 2
 SEED ?= $(shell date +%Y%m%d)
 
-.PHONY: demo test install docs check lint coverage release lock fuzz bench clean
+.PHONY: demo test install docs check lint coverage release lowest lock fuzz bench clean
 
 demo: install
 	$(BIN)/wug demo --output demo
@@ -56,6 +57,13 @@ release: install
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python tests/try_wheels.py dist
 
+lowest:
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) tests/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet $(PIP) --upgrade pip
+	.venv-lowest/bin/python -m pip install --quiet $(PIP) -c .venv-lowest/lowest.txt --editable '.[dev]'
+	.venv-lowest/bin/pytest -n $(WORKERS)
+
 lock: install
 	$(BIN)/python -m pip freeze --exclude-editable > lock.txt
 
@@ -72,4 +80,4 @@ bench: .venv-bench/installed
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench demo dist site .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-lowest demo dist site .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

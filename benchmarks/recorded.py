@@ -9,9 +9,9 @@
     python benchmarks/recorded.py --docs          write the tables of the docs anew, and measure nothing
 
 Every benchmark is a command of its own. Its tables are kept as it printed them, in benchmarks/results/cpu.json,
-quick.json or cuda.json, with what was aimed at beside what came out, the command, the machine, its load before and
-after, and the versions of all programs. One that fails is kept with what it said last, and the others are run all the
-same.
+quick.json or cuda.json, with what was aimed at beside what came out, its command, the machine, the load before and
+after, and the versions of all programs: each its own, for they may be recorded one by one. One that fails is kept
+with what it said last, and the others are run all the same.
 """
 
 from __future__ import annotations
@@ -148,23 +148,44 @@ def tables(printed: str) -> str:
 
 
 def page(record: Mapping[str, Any]) -> str:
-    """A recorded run as Markdown."""
-    about = record["machine"]
-    where = [f"{about['processor']}, {about['cores']} cores, {about['memory_gib']} GiB", about["gpu"], about["system"]]
-    parts = [
-        f"Recorded with `{record['command']}` on {', '.join(part for part in where if part)}; "
-        f"Python {about['python']}, {', '.join(map(' '.join, record['versions'].items()))}."
-    ]
+    """A recorded run as Markdown: what is the same for all benchmarks once, the rest beside each."""
+    kept = record["benchmarks"].values()
+    wheres, withs = [_where(found["machine"]) for found in kept], [_with(found["versions"]) for found in kept]
+    alike, same = len(set(wheres)) == 1, len(set(withs)) == 1
+    parts = [f"On {wheres[0]}{f' with {withs[0]}' if same else ''}:"] if alike else []
     if table := aims_table(record):
         parts.append(table)
-    for name, found in record["benchmarks"].items():
+    for (name, found), where, programs in zip(record["benchmarks"].items(), wheres, withs, strict=True):
         low, high = found["load"]
+        about = [
+            f"`{found['command']}`",
+            found["begun"][:10],
+            f"load {low:g} before and {high:g} after",
+            *([] if alike else [f"on {where}"]),
+            *([] if alike and same else [f"with {programs}"]),
+        ]
         parts += [
             f"### {TITLES.get(name, name)}",
-            f"`{found['command']}`, {found['begun'][:10]}, load {low:g} before and {high:g} after:",
+            f"{', '.join(about)}:",
             tables(found["printed"]) if "printed" in found else f"Failed: {found['failed'].splitlines()[-1]}",
         ]
     return "\n\n".join(parts)
+
+
+def _where(machine: Mapping[str, Any]) -> str:
+    """A machine in words."""
+    parts = [
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB",
+        machine["gpu"],
+        machine["system"],
+        f"Python {machine['python']}",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _with(versions: Mapping[str, str]) -> str:
+    """Programs with their versions, in words."""
+    return ", ".join(map(" ".join, versions.items()))
 
 
 def aims_table(record: Mapping[str, Any]) -> str:
@@ -212,11 +233,11 @@ def record(path: Path, plan: Mapping[str, list[str]], only: Sequence[str] | None
         sys.exit(f"no benchmark is called {', '.join(sorted(unknown))}: {', '.join(plan)}")
     path.parent.mkdir(exist_ok=True)
     kept = json.loads(path.read_text(encoding="utf-8"))["benchmarks"] if only and path.exists() else {}
-    command = shlex.join(["python", "benchmarks/recorded.py", *sys.argv[1:]])
-    whole: dict[str, Any] = {"command": command, "machine": machine(), "versions": versions(), "benchmarks": kept}
+    whole: dict[str, Any] = {"benchmarks": kept}
+    about = {"machine": machine(), "versions": versions()}
     for name in only or plan:
         print(f"{name}: {shlex.join(plan[name])}", file=sys.stderr, flush=True)
-        kept[name] = found = measure(plan[name])
+        kept[name] = found = {**measure(plan[name]), **about}
         print(found.get("printed") or f"failed: {found['failed']}", flush=True)
         path.write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print(aims_table(whole))

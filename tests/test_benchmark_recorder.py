@@ -33,17 +33,17 @@ def test_what_a_benchmark_prints_is_kept_and_stands_in_the_page(recorded: Module
     path = recorded.RESULTS / "cpu.json"
     recorded.record(path, {"help": ["cogs.py", "--help"], "broken": ["cogs.py", "--nonsense"]}, None)
     kept = json.loads(path.read_text(encoding="utf-8"))
-    assert kept["command"] == "python benchmarks/recorded.py --quick"
     assert kept["benchmarks"]["help"]["command"] == "python benchmarks/cogs.py --help"
     assert kept["benchmarks"]["help"]["printed"].startswith("usage: cogs.py")
     assert "--nonsense" in kept["benchmarks"]["broken"]["failed"]
-    assert {"numpy", "commit"} <= kept["versions"].keys()
+    assert all({"numpy", "commit"} <= found["versions"].keys() for found in kept["benchmarks"].values())
     recorded.write_docs()
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert page.startswith("before\n<!-- recorded -->\nRecorded with `python benchmarks/recorded.py --quick` on ")
+    assert page.startswith("before\n<!-- recorded -->\nOn ")
     assert page.endswith("\n<!-- end -->\nafter\n")
     assert "usage: cogs.py" in page
     assert "old" not in page
+    assert page.count(f"numpy {kept['benchmarks']['help']['versions']['numpy']}") == 1, "the same for both"
 
 
 def test_one_benchmark_is_recorded_anew_and_the_others_stay(recorded: ModuleType) -> None:
@@ -55,6 +55,10 @@ def test_one_benchmark_is_recorded_anew_and_the_others_stay(recorded: ModuleType
     after = json.loads(path.read_text(encoding="utf-8"))["benchmarks"]
     assert after["first"] == before["first"]
     assert after["second"]["command"] == "python benchmarks/cogs.py --help"
+    after["first"]["versions"]["numpy"] = "1.0"
+    page = recorded.page({"benchmarks": after}).partition("### second")
+    assert "numpy 1.0" in page[0], "what differs is said beside each"
+    assert f"numpy {after['second']['versions']['numpy']}" in page[2]
     with pytest.raises(SystemExit, match="no benchmark is called third: first, second"):
         recorded.record(path, plan, ["third"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,15 @@ def test_a_repetition_is_guessed_to_go_on_for_ever() -> None:
     assert guesses.guess(7) == [5, 6, 5, 6, 5, 6, 5]
 
 
+def guesses_ahead(architecture: str) -> bool:
+    """Whether a model of this kind can write several tokens in a pass; where not, it is left to the plain way.
+
+    Marian has a word that it must not write. UMT5 looks at later tokens of the same pass in transformers before 5.18.
+    """
+    release = tuple(map(int, version("transformers").split(".")[:2]))
+    return architecture != "marian" and (architecture != "umt5" or release >= (5, 18))
+
+
 def looping(folder: Path) -> Any:
     """A decoder of a model that rarely ends an answer."""
     import torch
@@ -90,10 +100,9 @@ def test_answers_are_those_of_generate(made: Maker, architecture: str, seed: int
     written = 0
     for decoder in (plain, looping(made(architecture))):
         ahead = decoder.ahead
-        if architecture == "marian":  # has a word that it must not write: left to the plain way
-            assert ahead is None
+        assert isinstance(ahead, Ahead) == guesses_ahead(architecture)
+        if ahead is None:
             return
-        assert isinstance(ahead, Ahead)
         for bound, length in zip([2, 9, 33, 150], draw.sample(range(1, 40), 4), strict=True):
             source = [draw.randrange(5, 400) for _ in range(length)]
             wanted = plainly(decoder, source, bound)
@@ -165,7 +174,7 @@ def test_both_engines_answer_and_notice_alike(
 
     monkeypatch.setattr(_ahead.Ahead, "write_all", counted)
     assert mine.generate(sources) == theirs.generate(sources)
-    assert bool(ahead) == (architecture != "marian" and most != "3")
+    assert bool(ahead) == (guesses_ahead(architecture) and most != "3")
 
 
 def test_pytorch_is_started_where_much_is_left_to_write(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
