@@ -243,6 +243,8 @@ def test_options_of_a_network_that_another_does_not_have_are_refused(tmp_path: P
     refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--inner", 15), "15 cells", "even --inner")
     shared = ("--network", "lstm", "--steps", 1, "--share-layers")
     refused(train("seq2seq", examples, tmp_path / "m", *shared), "--share-layers is for --network t5")
+    for words in (("--attention", "dot"), ("--untied",), ("--start", "normal")):
+        refused(train("seq2seq", examples, tmp_path / "m", "--steps", 1, *words), f"{words[0]} is for --network lstm")
 
 
 def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None:
@@ -252,7 +254,25 @@ def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None
     assert wug("train", "seq2seq", examples, *given).code == 0
     recipe = json.loads((tmp_path / "m" / "training" / "recipe.json").read_text(encoding="utf-8"))
     assert (recipe["layers"], recipe["inner"], recipe["rate"], recipe["optimiser"]) == (2, 512, 1e-3, "adamw")
-    assert "heads" not in recipe
+    assert not {"heads", "attention", "untied", "start"} & recipe.keys()
+
+
+def test_an_lstm_begins_and_attends_as_it_is_told(tmp_path: Path, examples: Path) -> None:
+    import json
+
+    from wug.models.attention_lstm.folder import load_attention_lstm
+
+    usual = ("--network", "lstm", "--steps", 1, "--rate", "1e-9")
+    other = ("--attention", "dot", "--untied", "--start", "normal")
+    folders = [tmp_path / "usual", tmp_path / "other"]
+    for folder, words in zip(folders, ((), other), strict=True):
+        assert train("seq2seq", examples, folder, *usual, *words).code == 0
+    models = [load_attention_lstm(folder)[0] for folder in folders]
+    assert [(model.shape.attention, model.shape.tied) for model in models] == [("general", True), ("dot", False)]
+    spreads = [float(model.source.weight.std()) for model in models]
+    assert spreads == pytest.approx([0.2 / 12**0.5, 1.0], rel=0.2)  # even between -0.1 and 0.1; normal
+    recipe = json.loads((folders[1] / "training" / "recipe.json").read_text(encoding="utf-8"))
+    assert (recipe["attention"], recipe["untied"], recipe["start"]) == ("dot", True, "normal")
 
 
 @pytest.mark.parametrize("kind", ["causal", "masked", "lstm", "seq2seq"])

@@ -25,7 +25,18 @@ def require_even(inner: int) -> None:
 class AttentionLSTMLesson(TextToTextLesson):
     """Each word of a target from the source and the words before it."""
 
-    def __init__(self, examples: Examples, shape: Shape, *, batch: int, seed: int, device: str) -> None:
+    def __init__(
+        self,
+        examples: Examples,
+        shape: Shape,
+        *,
+        batch: int,
+        seed: int,
+        device: str,
+        attention: str = "general",
+        untied: bool = False,
+        start: str = "even",
+    ) -> None:
         require_even(shape.inner)
         names = vocabulary_of(examples, SPECIAL)
         sizes = AttentionShape(
@@ -33,9 +44,11 @@ class AttentionLSTMLesson(TextToTextLesson):
             layers=shape.layers,
             width=shape.embedding_size,
             hidden=shape.inner,
+            attention=attention,
+            tied=not untied,
             dropout=shape.dropout,
         )
-        super().__init__(attention_lstm(sizes), examples, names, batch=batch, seed=seed, device=device)
+        super().__init__(attention_lstm(sizes, start), examples, names, batch=batch, seed=seed, device=device)
         self._start = names.index(START)
 
     def loss(self, batch: Batch) -> Any:

@@ -98,6 +98,20 @@ KINDS: Mapping[str, tuple[Option, ...]] = {
             ),
             *_about((HEADS,), heads="attention heads of a T5"),
             Option("share_layers", bool, False, "one layer's weights for all layers of a T5: a universal transformer"),
+            Option(
+                "attention",
+                ("general", "dot"),
+                "general",
+                "how an LSTM compares answer and source: by a matrix between them, or directly",
+            ),
+            Option("untied", bool, False, "an LSTM's output layer has weights of its own, not the answers' embeddings"),
+            Option(
+                "start",
+                ("even", "normal"),
+                "even",
+                "first values of an LSTM. even: all weights from -0.1 to 0.1. normal: embeddings with a standard "
+                "deviation of 1, layers by their width, as in PyTorch",
+            ),
             *_about(
                 EVERY_KIND,
                 inner="feed-forward size; of an LSTM, the cells of a layer",
@@ -109,6 +123,8 @@ KINDS: Mapping[str, tuple[Option, ...]] = {
 }  # fmt: skip
 OF_LSTM: Mapping[str, float] = {"learning_rate": 1e-3, "layers": 2, "inner": 512}
 """Defaults of a seq2seq model that is an LSTM, where they are not those of a T5."""
+LSTM_ALONE: Mapping[str, object] = {"attention": "general", "untied": False, "start": "even"}
+"""Options that only an LSTM among the seq2seq models has, with their defaults."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +167,9 @@ class Training:
     source: Path = Path()
     network: Literal["t5", "lstm"] = "t5"
     share_layers: bool = False
+    attention: str = "general"
+    untied: bool = False
+    start: str = "even"
 
     def precision_on(self, device: str) -> Precision:
         """The number format of the arithmetic."""

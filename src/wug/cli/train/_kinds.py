@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from wug.cli import _common as common
 from wug.cli.train._training import device_of, train, unfinished
-from wug.train.options import OF_LSTM, Training
+from wug.train.options import LSTM_ALONE, OF_LSTM, Training
 from wug.train.shape import Shape
 
 if TYPE_CHECKING:
@@ -152,9 +152,15 @@ def seq2seq(training: Training) -> None:
     training = replace(training, compile=bool(training.compile))
     if training.network == "lstm":
         kind, training = "attention_lstm", _as_lstm(training)
+    else:
+        _require_t5(training)
     shape = _shape(training, training.heads)
     examples = read_examples(training.source)
     sizes = _sizes(training)
+    chosen: dict[str, Any] = {}
+    if training.network == "lstm":
+        chosen = {name: getattr(training, name) for name in LSTM_ALONE}
+        sizes |= {name: value for name, value in chosen.items() if value != LSTM_ALONE[name]}
     if training.network == "t5":
         sizes |= {"heads": training.heads, "query_share": query_share(shape)}
         sizes |= {"share_layers": True} if training.share_layers else {}
@@ -162,7 +168,7 @@ def seq2seq(training: Training) -> None:
     if not unfinished(training, material):
         return
     device = device_of(training)
-    lesson = _lesson(kind)(examples, shape, batch=training.batch_size, seed=training.seed, device=device)
+    lesson = _lesson(kind)(examples, shape, batch=training.batch_size, seed=training.seed, device=device, **chosen)
     about = f"{training.source.name} ({examples.checksum}), {len(examples.sources):,} examples"
     train(lesson, training, device, material, about)
 
@@ -246,6 +252,13 @@ def _as_lstm(training: Training) -> Training:
         raise click.UsageError("--share-layers is for --network t5")
     own: dict[str, Any] = {name: value for name, value in OF_LSTM.items() if not given(name)}
     return replace(training, heads=1, **own)
+
+
+def _require_t5(training: Training) -> None:
+    """An error for an option that a T5 does not have."""
+    for name, usual in LSTM_ALONE.items():
+        if getattr(training, name) != usual:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for --network lstm")
 
 
 def _lesson(kind: str) -> Any:

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 from wug.models.attention_lstm.repeated import Repeated, compute_dtype
 
 ATTENTIONS = ("general", "dot")
+STARTS = ("even", "normal")
+"""First values. Even: all weights evenly spread between minus and plus SPREAD, forget gates open. Normal: embeddings
+normally distributed with a standard deviation of 1, and layers by their width, as PyTorch has them."""
 SPREAD = 0.1
-"""Weights begin evenly spread between minus and plus this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,13 @@ class State(NamedTuple):
         return State(hidden, cell, self.attended[rows])
 
 
-def attention_lstm(shape: AttentionShape) -> Any:
+def attention_lstm(shape: AttentionShape, start: str = "even") -> Any:
     """A new torch module, called as `model(source, present, target)`, that gives logits for teacher forcing.
 
     `source` (batch, source length) and `target` (batch, target length) are numbers of words, `present` is true where
     `source` has a word, at the left of each row; what stands elsewhere changes nothing. The logits, (batch, target
     length, vocabulary), are those of the word after each of `target`, which therefore begins with the start mark.
+    `start`, one of STARTS, says what its first values are.
     """
     import torch
     from torch import nn
@@ -108,7 +111,7 @@ def attention_lstm(shape: AttentionShape) -> Any:
             self.output = nn.Linear(shape.attended, words)
             if shape.tied:
                 self.output.weight = self.target.weight
-            _begin(self)
+            _begin(self, start)
 
         def forward(self, source: Any, present: Any, target: Any) -> Any:
             return self.output(self.states(target, *self.read(source, present)))
@@ -134,19 +137,24 @@ def attention_lstm(shape: AttentionShape) -> Any:
         return AttentionLSTM()
 
 
-def _begin(net: Any) -> None:
-    """First values: weights evenly spread, biases zero, but forget gates begin open."""
+def _begin(net: Any, start: str) -> None:
+    """First values; the encoder's biases are the weights of one more input, and begin with nought as others do."""
     from torch import nn
 
+    inputs = [weight for layer in net.encoder for weight in (layer.weight_ih_l0, layer.weight_ih_l0_reverse)]
+    if start == "normal":
+        for weight in inputs:
+            nn.init.zeros_(weight[:, -1])
+        return
     for name, parameter in net.named_parameters():
         if "bias" in name:
             nn.init.zeros_(parameter)
         else:
             nn.init.uniform_(parameter, -SPREAD, SPREAD)
-    for layer in net.encoder:
-        for weight in (layer.weight_ih_l0, layer.weight_ih_l0_reverse):
-            nn.init.zeros_(weight[:, -1])
-            nn.init.ones_(weight[layer.hidden_size : 2 * layer.hidden_size, -1])
+    half = net.shape.hidden // 2
+    for weight in inputs:
+        nn.init.zeros_(weight[:, -1])
+        nn.init.ones_(weight[half : 2 * half, -1])
     for layer in net.decoder:
         bias = layer.bias_ih if net.shape.input_feeding else layer.bias_ih_l0
         nn.init.ones_(bias[layer.hidden_size : 2 * layer.hidden_size])
