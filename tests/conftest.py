@@ -42,7 +42,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for what a shell sta
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where workers share the files, the longest begin first, so that all end together."""
+    """Where workers share the files, the longest begin first, so that all end together.
+
+    Those and the browser's are what `make quick` leaves to `make test`.
+    """
+    for item in items:
+        if item.path.stem in LONGEST_FIRST or "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
     if hasattr(config, "workerinput"):
         places = {name: place for place, name in enumerate(LONGEST_FIRST)}
         items.sort(key=lambda item: places.get(item.path.stem, len(places)))
