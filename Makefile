@@ -1,6 +1,6 @@
 # make demo     set up, run the main job on built-in material, print a table, write demo/report.html
 # make test     set up, check the code, run all tests; WORKERS=n for as many processes
-# make quick    the same without a browser and without what takes long: five minutes on two cores, for every day's work
+# make quick    the same without a browser and without what takes long: three to four minutes on two cores, for every day's work
 # make install  the environment in .venv, with all that the demo and the tests need
 # make docs     the documentation, into site/; opens from there without a server and without a network
 # make check    ruff, mypy, the layers; make lint is without the layers, which are among the tests

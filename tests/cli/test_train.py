@@ -261,7 +261,11 @@ def test_an_lstm_begins_and_attends_as_it_is_told(tmp_path: Path, examples: Path
     import json
 
     from wug.models.attention_lstm.folder import load_attention_lstm
+    from wug.models.attention_lstm.network import ATTENTIONS, STARTS
+    from wug.train.options import KINDS
 
+    declared = {option.name: option.type for option in KINDS["seq2seq"]}
+    assert (declared["attention"], declared["start"]) == (ATTENTIONS, STARTS)
     usual = ("--network", "lstm", "--steps", 1, "--rate", "1e-9")
     other = ("--attention", "dot", "--untied", "--start", "normal")
     folders = [tmp_path / "usual", tmp_path / "other"]

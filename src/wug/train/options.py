@@ -123,7 +123,9 @@ KINDS: Mapping[str, tuple[Option, ...]] = {
 }  # fmt: skip
 OF_LSTM: Mapping[str, float] = {"learning_rate": 1e-3, "layers": 2, "inner": 512}
 """Defaults of a seq2seq model that is an LSTM, where they are not those of a T5."""
-LSTM_ALONE: Mapping[str, object] = {"attention": "general", "untied": False, "start": "even"}
+LSTM_ALONE: Mapping[str, object] = {
+    option.name: option.default for option in KINDS["seq2seq"] if option.name in ("attention", "untied", "start")
+}
 """Options that only an LSTM among the seq2seq models has, with their defaults."""
 
 
