@@ -10,19 +10,20 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("numerals", "brief", "scores", "distributions", "stages"),
+    *("numerals", "brief", "scores", "distributions", "stages", "identity"),
 }
 ALLOWED = {
     "types": {"brief"},
+    "identity": set(),
     "numerals": set(),
-    "brief": {"numerals", "types"},
+    "brief": {"identity", "numerals", "types"},
     "errors": {"types"},
     "files": {"errors"},
-    "registry": {"errors"},
+    "registry": {"errors", "types"},
     "options": {"errors", "files"},
     "rows": {"errors", "types"},
     "distributions": set(),
-    "stats": {"distributions", "types"},
+    "stats": {"distributions", "identity", "types"},
     "stats_paired": {"distributions", "stats"},
     "alignment": {"errors", "types"},
     "tables": {"errors", "files"},

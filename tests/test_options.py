@@ -16,6 +16,7 @@ from wug.errors import InputError, UnknownName, UnknownOption
 from wug.options import Option, declared, read, table
 from wug.runs.opening import open_model
 from wug.train.options import KINDS as TRAINING
+from wug.types import Traits
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OPTIONS = (
@@ -142,7 +143,7 @@ def test_suites_of_two_families_take_the_options_of_both() -> None:
 
 
 class _Plugin(ModuleType):
-    ANSWERS = "text"
+    TRAITS = Traits(returns="text")
     OPTIONS = {"depth": "how deep"}  # noqa: RUF012
 
     @staticmethod

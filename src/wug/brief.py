@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from wug.identity import ModelId
 from wug.numerals import interval_text, spaced, value_text
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
     the first letters of the fingerprint come with it, whichever is first to tell them apart; at last all of it.
     """
     found = list(dict.fromkeys(models))
-    marks = [_parts(model)[2] for model in found]
+    marks = [ModelId.parse(model).fingerprint for model in found]
     length = next((n for n in range(4, 12) if len({mark[:n] for mark in marks}) == len(set(marks))), 12)
     names = {model: _names(model, length) for model in found}
     level = dict.fromkeys(found, 0)
@@ -42,21 +43,13 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
 
 def _names(model: str, length: int) -> list[str]:
     """What a model could be called, the shortest first, its identity last; `length` is that of a fingerprint."""
-    kind, name, mark = _parts(model)
+    parsed = ModelId.parse(model)
+    kind, name, mark = parsed.kind, parsed.name, parsed.fingerprint
     if kind == ORACLES:
         name = f"{kind}:{name}"
     short = name.rstrip("/").rsplit("/", 1)[-1] or name
     marked = [f"{short}@{mark[:length]}", f"{name}@{mark[:length]}", f"{kind}/{name}@{mark[:length]}"] if mark else []
     return list(dict.fromkeys([short, name, *([f"{kind}/{name}"] if kind else []), *marked, model]))
-
-
-def _parts(model: str) -> tuple[str, str, str]:
-    """Kind, name and fingerprint of a model; what has another shape is all name."""
-    kind, slash, rest = model.partition("/")
-    if not slash or not rest:
-        return "", model, ""
-    name, at, mark = rest.rpartition("@")
-    return (kind, name, mark) if at and name else (kind, rest, "")
 
 
 def line(result: Result, names: Mapping[str, str] | None = None) -> str:

@@ -10,12 +10,13 @@ import functools
 import importlib
 import logging
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
 from wug.errors import BrokenPlugin, UnknownName
+from wug.types import Traits
 
 SINGULAR = {"families": "family"}
 FORMERLY = {"families": "suites"}
@@ -43,6 +44,17 @@ def offered(folder: str, name: str, what: str) -> Any:
         return getattr(find(folder, name), what, None) if name in names(folder) else None
     except BrokenPlugin:
         return None
+
+
+def traits(backend: str) -> Traits:
+    """The declared traits of a backend; defaults for one that declares none, is unknown, or is broken."""
+    found = offered("models", backend, "TRAITS")
+    return found if isinstance(found, Traits) else Traits()
+
+
+def backend_with(fits: Callable[[Traits], bool]) -> str | None:
+    """The first backend whose traits fit, or None."""
+    return next((name for name, module in usable("models") if fits(getattr(module, "TRAITS", Traits()))), None)
 
 
 def usable(folder: str) -> Iterator[tuple[str, ModuleType]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from wug.distributions import beta_quantile, t_quantile
+from wug.identity import OVERALL, Group
 from wug.types import Estimate, Outcome, Unit
 
 if TYPE_CHECKING:
@@ -252,8 +253,8 @@ class Collected:
         """The number of outcomes of one check with the same groups, which it is seen in for the first time."""
         check, groups, judged = key
         number = self._kinds[key] = len(self._kinds)
-        cells = self._cells.setdefault(check, {"all": _Cell()})
-        for name in dict.fromkeys(("all", *(f"{what}={value}" for what, value in groups))):
+        cells = self._cells.setdefault(check, {OVERALL: _Cell()})
+        for name in dict.fromkeys((OVERALL, *(str(Group(what, value)) for what, value in groups))):
             cell = cells.setdefault(name, _Cell())
             cell.kinds.append(number)
             cell.shares = cell.shares and judged

@@ -12,6 +12,34 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 LN2 = math.log(2)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What the program needs to know about a backend before it opens one of its models (`TRAITS` of its module)."""
+
+    returns: Literal["scores", "text"] = "scores"
+    """What its models return by default; options such as `score` or `mode` may change it."""
+    verbatim_names: bool = False
+    """Model names may contain any character: `?` and `@` start neither options nor a revision."""
+    on_hub: bool = False
+    """Names may refer to the Hugging Face Hub, with `@revision`."""
+    architectures: tuple[str, ...] = ()
+    """Endings of the architecture names in `config.json` that identify a folder as a model of this backend."""
+    suffixes: tuple[str, ...] = ()
+    """Suffixes of single files that are models of this backend."""
+    aliases: tuple[str, ...] = ()
+    """Prefixes of bare names that belong to this backend, such as `bert_`."""
+    auto_class: str | None = None
+    """The class of transformers that loads its models; models loaded by the user are accepted where it is set."""
+    uses_device: bool = False
+    """Runs on a GPU if there is one, with the options `device` and `dtype`."""
+    shares_device: bool = False
+    """Several models can share a GPU, one process each."""
+    prefetch: bool = False
+    """The next model can be loaded while another one is being scored."""
+    sees_right_context: bool = False
+    """Words to the right of a token change its probability."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A place in a running text, for a model that carries its state from text to text."""

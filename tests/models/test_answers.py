@@ -18,4 +18,4 @@ def test_a_backend_says_whether_its_models_can_score(name: str) -> None:
     gives = {"scores" if callable(getattr(one, "score", None)) else "text" for one in loaded}
     # Those with an option `score` write unless they are asked to score.
     writes = "text" in gives and (len(gives) == 1 or any(option.name == "score" for option in module.OPTIONS))
-    assert ("text" if writes else "scores") == module.ANSWERS
+    assert ("text" if writes else "scores") == module.TRAITS.returns

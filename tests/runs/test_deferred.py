@@ -28,7 +28,7 @@ from wug.runs.evaluate import ask_through, record
 from wug.runs.opening import Opened, builtin_models, model_spec, open_model, open_suites
 from wug.runs.remembered import RememberedScorer
 from wug.runs.store import Store
-from wug.types import Request, Scored
+from wug.types import Request, Scored, Traits
 
 HEAVY = ("torch", "transformers", "ctranslate2")
 COMMAND = f"""
@@ -156,7 +156,7 @@ def test_what_files_say_is_what_the_loaded_model_says(model: str, options: dict[
     backend = registry.find("models", spec.kind)
     identity, loaded = backend.identify(spec), backend.load(spec)
     bounded = getattr(loaded, "bounded", False)
-    assert identity == Identity(loaded.id, dict(loaded.options), backend.ANSWERS, bounded)
+    assert identity == Identity(loaded.id, dict(loaded.options), backend.TRAITS.returns, bounded)
 
 
 def test_a_command_is_known_before_it_is_started() -> None:
@@ -282,7 +282,7 @@ def test_a_model_that_cannot_be_loaded_in_the_middle_ends_the_run(tmp_path: Path
 
 def test_a_backend_without_identify_is_loaded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = ModuleType("backend")
-    vars(backend).update(OPTIONS=(), ANSWERS="scores", load=lambda spec: Lengths())
+    vars(backend).update(OPTIONS=(), TRAITS=Traits(), load=lambda spec: Lengths())
     monkeypatch.setattr(registry, "find", lambda folder, name: backend)
     assert isinstance(open_model(ModelSpec("fake", "lengths")).model, Lengths)
 

@@ -192,5 +192,5 @@ def test_a_model_without_a_head_is_refused(folders: dict[str, Path]) -> None:
     import transformers
 
     model = transformers.AutoModel.from_pretrained(folders["causal"])
-    with pytest.raises(ModelError, match="a GPT2Model is no language model that wug can ask"):
+    with pytest.raises(ModelError, match="GPT2Model is not a language model that wug can evaluate"):
         open_loaded(model)

@@ -7,6 +7,7 @@ import threading
 import pytest
 import torch
 
+from wug import registry
 from wug.models import ModelSpec, beside
 from wug.runs import room
 
@@ -19,7 +20,7 @@ CHECKPOINTS = [ModelSpec("causal", f"step-{number}") for number in range(40)]
 def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """16 cores, a GPU, and as much memory as one could want."""
     monkeypatch.setattr(room, "cores", lambda: 16)
-    monkeypatch.setattr(room, "device_of", lambda spec: "cuda" if spec.kind in room.NEURAL else "cpu")
+    monkeypatch.setattr(room, "device_of", lambda spec: "cuda" if registry.traits(spec.kind).uses_device else "cpu")
     monkeypatch.setattr(room, "free_memory", lambda: 1000 * GB)
     monkeypatch.setattr(room, "_free_on_gpu", lambda: 1000 * GB)
     monkeypatch.setattr(room, "gpu_is_shared", lambda: True)

@@ -10,7 +10,7 @@ from typing import Any, overload
 from wug.errors import InputError, ModelError
 from wug.runs.loaded import open_loaded
 from wug.runs.opening import Opened, open_model
-from wug.texts.surprisals import ANSWERING
+from wug.texts.surprisals import can_score_sources
 from wug.types import Answer, Request, Scored
 
 KINDS = "a name such as 'causal:gpt2', a folder, or a loaded model of transformers"
@@ -42,7 +42,7 @@ class Model:
     def score(self, texts: str | Request | Iterable[str | Request]) -> Scored | list[Scored]:
         """The log-probability of every token of a text; of several texts, a list, in order."""
         if self.opened.can != "scorer" and not callable(getattr(self.opened, "score", None)):
-            also = ", or open it with score='source'" if self.id.startswith(ANSWERING) else ""
+            also = ", or open it with score='source'" if can_score_sources(self.id) else ""
             raise ModelError(f"{self.id} writes text and gives no scores. Ask it with generate(){also}")
         if isinstance(texts, (str, Request)):
             (scored,) = self.opened.score([self._request(texts, 0)])

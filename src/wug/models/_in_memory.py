@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from wug import registry
 from wug.errors import InputError, ModelError, WugError
 from wug.files import existing
 from wug.models import _weights
@@ -23,8 +24,6 @@ from wug.models._loading import Loading
 from wug.models._options import DTYPES
 from wug.models._spec import ModelSpec
 
-AUTO = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM", "seq2seq": "AutoModelForSeq2SeqLM"}
-"""The kinds of model that can be handed over, and the class of transformers that loads them."""
 LOADING = ("dtype", "device", "trust_remote_code", "quantize", "adapter", "device_map", "gguf")
 """Options that are about loading: whoever hands a model over has seen to them."""
 PASSING = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "use_cache")
@@ -113,8 +112,10 @@ def _source(kind: str, model: Any) -> tuple[ModelSpec, ModelSpec | None]:
 
 def _from_files(source: ModelSpec, model: Any) -> _weights.Loaded | None:
     """The model as its files have it, to compare with; None where they give none."""
+    auto_class = registry.traits(source.kind).auto_class
+    assert auto_class is not None
     try:
-        return _weights.load(source, AUTO[source.kind], Loading(_dtype(model), "cpu"))
+        return _weights.load(source, auto_class, Loading(_dtype(model), "cpu"))
     except WugError as error:
         log.info("%s: known by its content, since its files give no model: %s", source, error)
         return None
@@ -148,7 +149,7 @@ def _digest(kind: str, model: Any, tokenizer: Any) -> str:
 def _settings(kind: str, model: Any) -> str:
     """The settings that can change an answer; those of writing where the model writes."""
     every = [model.config.to_dict()]
-    if kind == "seq2seq" and model.generation_config is not None:
+    if registry.traits(kind).returns == "text" and model.generation_config is not None:
         every.append(model.generation_config.to_dict())
     kept = [{key: value for key, value in settings.items() if key not in PASSING} for settings in every]
     return json.dumps(kept, sort_keys=True, default=str)

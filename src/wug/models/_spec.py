@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
+from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.files import existing, shortened, user_path
 from wug.options import Declared, read
@@ -59,12 +60,13 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
             f"model {shortened(text)!r} has no kind. Write it as kind:name, such as causal:{shortened(text)}; "
             f"kinds: {', '.join(kinds)}"
         )
-    verbatim = kind in ("command", "endpoint")  # their names may contain ? and @ themselves
+    traits = registry.traits(kind)
+    verbatim = traits.verbatim_names
     name, _, query = (rest, "", "") if verbatim else rest.partition("?")
     revision = ""
     if not verbatim and ("\0" in name or name.startswith("~")):
         user_path(name)  # which says what is wrong with it
-    if not verbatim and kind not in ("replay", "ngram", "lstm") and not existing(name):
+    if traits.on_hub and not existing(name):
         name, _, revision = name.rpartition("@") if "@" in name else (name, "", "")
     given = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=False))
     return ModelSpec(kind, name, revision or None, {**given, **(options or {})})

@@ -12,8 +12,9 @@ from wug.errors import UnknownName
 from wug.families.pcfgset.language import answer, exceptional, exceptions
 from wug.models._spec import ModelSpec
 from wug.options import Option
+from wug.types import Traits
 
-ANSWERS = "text"
+TRAITS = Traits(returns="text")
 MISTAKES, READINGS = ("symbol", "early", "empty"), ("rule", "exception")
 OPTIONS = (
     Option("error", float, 0.0, "the share of sources that get a wrong answer", least=0, most=1),

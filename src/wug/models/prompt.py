@@ -14,9 +14,9 @@ from wug.models._decoding import Decoder, Stops, open_weights, unknown_mark
 from wug.models._fingerprint import folder_of
 from wug.models._options import BATCH, DEVICE, DTYPE, EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, TRUST
 from wug.models._spec import Identity, ModelSpec
-from wug.types import Answer
+from wug.types import Answer, Traits
 
-ANSWERS = "text"
+TRAITS = Traits(returns="text", on_hub=True, uses_device=True)
 OPTIONS = (TEMPLATE, EXAMPLES, STOP, MAX_LENGTH, DTYPE, DEVICE, BATCH, TRUST)
 SOURCE, ANSWER = "{source}", "{answer}"
 

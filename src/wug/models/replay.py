@@ -15,9 +15,9 @@ from wug.files import checksum, read_bytes, read_lines, user_path
 from wug.models._places import exactly
 from wug.models._spec import ModelSpec
 from wug.options import Option
-from wug.types import LN2, Request, Scored, Token
+from wug.types import LN2, Request, Scored, Token, Traits
 
-ANSWERS = "scores"
+TRAITS = Traits(prefetch=True)
 """Or text: the file tells."""
 OPTIONS = (
     Option(

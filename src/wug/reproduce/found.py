@@ -10,6 +10,7 @@ from typing import Any
 
 from wug.distributions import t_quantile
 from wug.files import read_text
+from wug.identity import Group, ModelId
 from wug.reproduce.plan import Cell, Plan
 from wug.types import OF_SHARES, Estimate
 
@@ -69,9 +70,9 @@ def fields_in(values: Iterable[Mapping[str, Found]], field: str) -> dict[str, li
     parts: dict[str, list[Found]] = {}
     for found in values:
         for group, result in found.items():
-            name, equals, value = group.partition("=")
-            if equals and name == field:
-                parts.setdefault(value, []).append(result)
+            parsed = Group.parse(group)
+            if parsed.field == field:
+                parts.setdefault(parsed.value, []).append(result)
     return parts
 
 
@@ -116,7 +117,7 @@ def _tests(plan: Plan, training: str) -> Iterable[tuple[int, Any]]:
 
     shelf = Shelf(plan.store)
     for run in reversed(shelf.runs()):
-        _, within, epoch = run.model.rpartition("@")[0].rpartition(f"/{training}-epoch")
+        _, within, epoch = f"/{ModelId.parse(run.model).name}".rpartition(f"/{training}-epoch")
         if within and run.status == "complete":
             for stored in shelf.stored(run.id, outcomes=False):
                 yield int(epoch), stored.result

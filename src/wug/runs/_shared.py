@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
+from wug.identity import ModelId
 from wug.runs._pairing import Column
 from wug.runs.shelf import Run, Shelf, StoredResult
 
@@ -163,7 +164,7 @@ def _options(tests: Sequence[Test], labels: Sequence[str]) -> list[str]:
     for test in tests:
         signatures = [(place, stored.result.signature) for place, side in test.results.items() for stored in side]
         fields = [(labels[place], dict(signature.fields)) for place, signature in signatures]
-        kinds = {each.get("model", "").partition("/")[0] for _, each in fields}
+        kinds = {ModelId.parse(each.get("model", "")).kind for _, each in fields}
         for key in dict.fromkeys(key for _, each in fields for key in each):
             values: dict[str, list[str]] = {}
             for label, each in fields:

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Protocol
 
+from wug import registry
 from wug.files import existing
 from wug.models import ModelSpec, hub_is_away
 from wug.runs import room
@@ -143,7 +144,8 @@ def fetch(spec: ModelSpec) -> None:
 
     A fault is left for loading to tell.
     """
-    if spec.kind not in room.HUB or existing(spec.name) or spec.name.startswith((".", "/", "~")) or hub_is_away():
+    local = existing(spec.name) or spec.name.startswith((".", "/", "~"))
+    if local or not registry.traits(spec.kind).on_hub or hub_is_away():
         return
     try:
         import huggingface_hub

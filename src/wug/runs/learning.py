@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError, UnknownName
+from wug.identity import OVERALL, ModelId
 from wug.runs._shared import find_runs
 from wug.runs.shelf import Run
 from wug.runs.store import Store
@@ -141,12 +142,12 @@ def _names(run: Run, results: Sequence[Result]) -> Iterator[str]:
         yield run.revision or run.specification or ""
     for result in results[:1]:
         yield from (value for key in ("step", "revision", "checkpoint") if (value := result.signature.get(key)))
-    yield run.model.partition("/")[2].rpartition("@")[0] or run.model
+    yield ModelId.parse(run.model).name
 
 
 def _series(model: str) -> str:
     """A model's name without step and fingerprint."""
-    name = model.rpartition("@")[0] or model
+    name = str(replace(ModelId.parse(model), fingerprint=""))
     return _STEP.sub("", name).rstrip("-_/@.") or name
 
 
@@ -154,7 +155,7 @@ def _wanted(result: Result, suites: Sequence[str], checks: Sequence[str]) -> Ite
     """The estimates over all items of the suites and checks that are asked for."""
     if suites and not any(fnmatchcase(result.suite, pattern) for pattern in suites):
         return
-    whole = [estimate for estimate in result.estimates if estimate.group == "all"]
+    whole = [estimate for estimate in result.estimates if estimate.group == OVERALL]
     if checks:
         yield from (e for e in whole if any(fnmatchcase(e.check, pattern) for pattern in checks))
         return

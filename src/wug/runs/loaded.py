@@ -8,10 +8,7 @@ from typing import Any
 from wug import registry
 from wug.errors import ModelError
 from wug.models import ModelSpec, Watched, adopt
-from wug.runs.opening import ARCHITECTURES, Opened
-
-KINDS = ("causal", "masked", "seq2seq")
-"""Kinds of model that can be handed over."""
+from wug.runs.opening import Opened
 
 
 def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> Opened:
@@ -26,14 +23,15 @@ def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | 
 
 
 def _kind(model: Any) -> str:
-    """What a class of transformers is: causal, masked, or an encoder–decoder."""
+    """The backend for a model object of transformers, by the name of its class."""
     name = type(model).__name__
-    kind = next((kind for ending, kind in ARCHITECTURES.items() if name.endswith(ending)), None)
-    if kind is None and getattr(getattr(model, "config", None), "is_encoder_decoder", False):
-        kind = "seq2seq"
-    if kind not in KINDS:
+    encoder_decoder = bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
+    kind = registry.backend_with(
+        lambda traits: traits.auto_class is not None and name.endswith(traits.architectures)
+    ) or registry.backend_with(lambda traits: encoder_decoder and traits.auto_class == "AutoModelForSeq2SeqLM")
+    if kind is None:
         raise ModelError(
-            f"a {name} is no language model that wug can ask. Load it with AutoModelForCausalLM, AutoModelForMaskedLM "
-            "or AutoModelForSeq2SeqLM"
+            f"{name} is not a language model that wug can evaluate. Load it with AutoModelForCausalLM, "
+            "AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
         )
     return kind

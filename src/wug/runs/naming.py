@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from wug.errors import StoreError, nearest
 from wug.files import shortened
+from wug.identity import ModelId
 from wug.runs import sweeps
 from wug.runs.shelf import Run, Shelf
 
@@ -72,11 +73,11 @@ def _beginning(runs: Sequence[Run], word: str) -> list[Run]:
 def _models(run: Run) -> list[str]:
     """What a run's model is called: `causal/gpt2@607a30d` as a whole and without its kind, and as the user named it."""
     written = run.specification or ""
-    return [run.model, run.model.partition("/")[2], written, written.partition(":")[2]]
+    return [run.model, ModelId.parse(run.model).path, written, written.partition(":")[2]]
 
 
 def _names(run: Run) -> list[str]:
-    return [name for name in (run.name, run.model.partition("/")[2].partition("@")[0]) if name]
+    return [name for name in (run.name, ModelId.parse(run.model).name) if name]
 
 
 def _listed(runs: Sequence[Run]) -> str:

@@ -25,18 +25,6 @@ from wug.types import Problem, Suite
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """What a file with material is called; the rest of a folder is passed over."""
-ARCHITECTURES = {
-    "ForCausalLM": "causal",
-    "LMHeadModel": "causal",
-    "ForMaskedLM": "masked",
-    "ForConditionalGeneration": "seq2seq",
-    "MTModel": "seq2seq",
-    "ForSeq2SeqLM": "seq2seq",
-    "WordLSTM": "lstm",
-    "AttentionLSTM": "attention_lstm",
-}
-"""How the names of architectures end, and the kinds of model that they are."""
-
 NAMES_PAIRS = frozenset({"good", "form", "lines"})
 """Options that only a file of pairs can need: what its grammatical side is."""
 BUILTIN = "wug_"
@@ -287,10 +275,10 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
     path = existing(text.partition("?")[0])
     if path and (path / "config.json").is_file():
         text = f"{_kind_of(path)}:{text}"
-    elif path and path.is_file() and path.suffix == ".pt":
-        text = f"lstm:{text}"
-    elif text.startswith("bert_"):  # as evaluate_lm.py spells BERT models
-        text = f"masked:{text}"
+    elif path and path.is_file() and (of_file := registry.backend_with(lambda traits: path.suffix in traits.suffixes)):
+        text = f"{of_file}:{text}"
+    elif alias := registry.backend_with(lambda traits: text.startswith(traits.aliases)):
+        text = f"{alias}:{text}"
     return parse(text, kinds, options)
 
 
@@ -301,10 +289,14 @@ def _kind_of(folder: Path) -> str:
         raise ModelError(f"{folder / 'config.json'}: cannot be read: {error}") from None
     named = config.get("architectures") if isinstance(config, dict) else None
     for architecture in named if isinstance(named, list) else ():
-        for ending, kind in ARCHITECTURES.items():
-            if isinstance(architecture, str) and architecture.endswith(ending):
-                return kind
+        if isinstance(architecture, str) and (kind := _backend_for(architecture)):
+            return kind
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
+
+
+def _backend_for(architecture: str) -> str | None:
+    """The backend whose models have this architecture."""
+    return registry.backend_with(lambda traits: architecture.endswith(traits.architectures))
 
 
 def _within(path: Path, kind: str | None) -> list[Path]:

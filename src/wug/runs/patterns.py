@@ -20,11 +20,6 @@ from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.files import existing, read_lines, shortened, user_path
 from wug.models import hub_is_away
 
-VERBATIM = ("command", "endpoint")
-"""Kinds whose names may have any characters in them."""
-FOLDERS = ("causal", "masked", "seq2seq", "prompt")
-"""Kinds whose models are folders with a config.json."""
-
 log = logging.getLogger("wug")
 
 
@@ -40,7 +35,7 @@ class Named:
 def is_pattern(text: str) -> bool:
     """Whether a text stands for several models."""
     kind, name, _ = _parted(text)
-    return text.startswith("@") or (kind not in VERBATIM and _has_wildcards(name))
+    return text.startswith("@") or (not registry.traits(kind).verbatim_names and _has_wildcards(name))
 
 
 def expand(texts: Iterable[str]) -> list[Named]:
@@ -97,9 +92,11 @@ def _paths(kind: str, name: str) -> list[str]:
 
 
 def _is_model(kind: str, path: Path) -> bool:
-    if kind in FOLDERS:
-        return (path / "config.json").is_file()
-    return bool(kind) or (path / "config.json").is_file() or path.suffix == ".pt"
+    if (path / "config.json").is_file():
+        return True
+    if kind:
+        return not registry.traits(kind).on_hub
+    return registry.backend_with(lambda traits: path.suffix in traits.suffixes) is not None
 
 
 def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Named]:
@@ -159,7 +156,7 @@ def _parted(text: str) -> tuple[str, str, str]:
     kind, colon, name = text.partition(":")
     if not colon or kind not in registry.names("models"):
         kind, name = "", text
-    name, mark, options = (name, "", "") if kind in VERBATIM else name.partition("?")
+    name, mark, options = (name, "", "") if registry.traits(kind).verbatim_names else name.partition("?")
     return kind, name, mark + options
 
 

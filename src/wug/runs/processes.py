@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
-from wug import stages
+from wug import registry, stages
 from wug.errors import ModelError
 from wug.models import ModelSpec
 from wug.runs import room
@@ -161,7 +161,7 @@ class _Crew:
         worker.model, worker.following = model, None
         self._send(worker, pickle.dumps(Errand(model.spec, str(Path.cwd()), self._gathering.plan.interval)))
         following = self._unseen()
-        if following is not None and following.spec.kind in room.SHARING:
+        if following is not None and registry.traits(following.spec.kind).shares_device:
             worker.following = following
             self._send(worker, pickle.dumps(Hint(following.spec)))
 

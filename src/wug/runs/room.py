@@ -9,16 +9,10 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from wug import registry
 from wug.files import existing
 from wug.models import ModelSpec, beside, cores, gpu_is_shared, pick_device, threads
 
-AHEAD = ("causal", "masked", "lstm", "ngram", "replay")
-"""Kinds that may be loaded while another model is asked: they neither record GPU steps nor start programs."""
-SHARING = ("causal", "masked")
-"""Kinds of which several may share a GPU, a process each."""
-NEURAL = ("causal", "masked", "lstm")
-HUB = ("causal", "masked", "seq2seq", "prompt")
-"""Kinds whose models may come from the hub."""
 WEIGHTS = (".safetensors", ".bin", ".pt", ".arpa", ".gz", ".jsonl", ".tsv")
 ROOM = 4
 """Times the size of its files that must be free for a model to be loaded beside another: float32 made of 16 bits is
@@ -47,7 +41,7 @@ def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
 
     On a CPU the last digits may hang on it, so there it is what it would be.
     """
-    if not all(spec.kind in NEURAL and device_of(spec) != "cpu" for spec in models):
+    if not all(registry.traits(spec.kind).uses_device and device_of(spec) != "cpu" for spec in models):
         return None
     return max(1, threads() // max(1, count))
 
@@ -58,7 +52,7 @@ def may_be_beside(spec: ModelSpec) -> bool:
     transformers sets the number format of all threads while it loads: one that is not the usual would get into the
     other model's work.
     """
-    if spec.kind not in AHEAD or spec.options.get("dtype", "float32") != "float32":
+    if not registry.traits(spec.kind).prefetch or spec.options.get("dtype", "float32") != "float32":
         return False
     size = size_of(spec)
     return size is not None and all(free is not None and ROOM * size < free for free in _free(spec))
@@ -69,7 +63,7 @@ def loading(spec: ModelSpec, asking: int | None) -> AbstractContextManager[None]
 
     On a CPU a load computes with as many, since the last digits may hang on it.
     """
-    if spec.kind not in NEURAL:
+    if not registry.traits(spec.kind).uses_device:
         return nullcontext()
     device = device_of(spec)
     return beside(device, asking if device == "cpu" else max(1, threads() // 2))
@@ -86,7 +80,7 @@ def size_of(spec: ModelSpec) -> int | None:
 
 def _shares_gpu(spec: ModelSpec) -> bool:
     alone = spec.options.get("device_map", "no") == "no"
-    return alone and spec.kind in SHARING and device_of(spec).startswith("cuda")
+    return alone and registry.traits(spec.kind).shares_device and device_of(spec).startswith("cuda")
 
 
 def _free(spec: ModelSpec) -> tuple[int | None, ...]:
@@ -96,7 +90,7 @@ def _free(spec: ModelSpec) -> tuple[int | None, ...]:
 
 def device_of(spec: ModelSpec) -> str:
     """Where a model will compute."""
-    return pick_device(spec.options.get("device", "auto")) if spec.kind in NEURAL else "cpu"
+    return pick_device(spec.options.get("device", "auto")) if registry.traits(spec.kind).uses_device else "cpu"
 
 
 def free_memory() -> int | None:
@@ -124,7 +118,7 @@ def _free_on_gpu() -> int | None:
 
 def _snapshot(spec: ModelSpec) -> Path | None:
     """The folder in which the hub's programs keep the model."""
-    if spec.kind not in HUB:
+    if not registry.traits(spec.kind).on_hub:
         return None
     try:
         from huggingface_hub import try_to_load_from_cache

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from wug.errors import InputError
+from wug.identity import Group
 from wug.runs.compare import Choice, Contrast, compare
 from wug.runs.learning import Curve, Curves, curve_through, step_in, training_of
 from wug.runs.shelf import Run, Shelf, Summary
@@ -197,11 +198,11 @@ def _wanted(result: Result, checks: Sequence[str], by: str) -> Iterator[tuple[st
     first = result.headline
     for estimate in result.estimates:
         fits = _fits(estimate.check, checks) if checks else first is not None and estimate.check == first.check
-        field, _, value = estimate.group.partition("=")
-        if fits and not by and estimate.group == "all":
+        group = Group.parse(estimate.group)
+        if fits and not by and group.is_overall:
             yield result.suite, estimate
-        elif fits and by and field == by:
-            yield value, estimate
+        elif fits and by and group.field == by:
+            yield group.value, estimate
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from wug import registry
 from wug.errors import InputError, UnknownName
+from wug.identity import OVERALL, Group
 from wug.types import Result
 
-EVERY = "all"
+EVERY = OVERALL
 """The word for all breakdowns."""
 MOST = 24
 """Groups that a breakdown which nobody asked for has at most."""
@@ -24,7 +25,7 @@ def headline(result: Result) -> Result:
 def fields(result: Result) -> dict[str, int]:
     """The fields that a result is broken down by, each with its number of groups; one group says nothing."""
     groups = dict.fromkeys(one.group for one in result.estimates if result.check(one.check).headline)
-    found = Counter(group.partition("=")[0] for group in groups if "=" in group)
+    found = Counter(group.field for group in map(Group.parse, groups) if not group.is_overall)
     return {name: count for name, count in found.items() if count > 1}
 
 
@@ -37,7 +38,7 @@ def first_field(result: Result) -> str | None:
 
 def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
     """The results with their estimates over all items and over the groups of some fields."""
-    known = {one.group.partition("=")[0] for result in results for one in result.estimates if "=" in one.group}
+    known = {Group.parse(one.group).field for result in results for one in result.estimates} - {OVERALL}
     for name in by:
         if not known:
             raise InputError(f"these results are not broken down by anything, so not by {name!r} either")
@@ -47,7 +48,7 @@ def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
 
 
 def _with(result: Result, by: Sequence[str]) -> Result:
-    shown = {"all", *by}
+    shown = {OVERALL, *by}
     if EVERY in by:
         return result
-    return replace(result, estimates=tuple(one for one in result.estimates if one.group.partition("=")[0] in shown))
+    return replace(result, estimates=tuple(one for one in result.estimates if Group.parse(one.group).field in shown))

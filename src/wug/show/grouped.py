@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from wug.identity import Group
 from wug.show import charts
 from wug.show.numbers import Shown, headlines, interval_text, is_deviation, others, percent, shown
 from wug.show.view import Figure, Numbers, Part, Prose
@@ -38,9 +39,9 @@ def by_field(result: Result, check: str) -> dict[str, list[Shown]]:
     """For each field that a share is broken down by, its rows; `group` is the value of the field alone."""
     fields: dict[str, list[Shown]] = {}
     for estimate in result.estimates:
-        name, equals, value = estimate.group.partition("=")
-        if estimate.check == check and equals and math.isfinite(estimate.value):
-            fields.setdefault(name, []).append(replace(shown(result, estimate), group=value))
+        group = Group.parse(estimate.group)
+        if estimate.check == check and not group.is_overall and math.isfinite(estimate.value):
+            fields.setdefault(group.field, []).append(replace(shown(result, estimate), group=group.value))
     return {name: in_order(rows) for name, rows in fields.items()}
 
 

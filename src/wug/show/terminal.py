@@ -14,6 +14,7 @@ from rich.text import Text
 
 from wug import registry
 from wug.brief import short_names
+from wug.identity import Group as ResultGroup
 from wug.show.breakdown import EVERY, first_field
 from wug.show.breakdown import fields as fields_of
 from wug.show.markup import visible
@@ -220,7 +221,7 @@ def _checks(result: Result) -> dict[str, dict[str, list[Estimate]]]:
         if not result.check(estimate.check).headline:
             continue
         fields = found.setdefault(estimate.check, {})
-        fields.setdefault(estimate.group.partition("=")[0], []).append(estimate)
+        fields.setdefault(ResultGroup.parse(estimate.group).field, []).append(estimate)
     return found
 
 
@@ -235,7 +236,7 @@ def _grouped(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterat
 
 def _by_number(estimate: Estimate) -> float:
     """The number that a group is called by; others keep their order, before those."""
-    value = estimate.group.partition("=")[2]
+    value = ResultGroup.parse(estimate.group).value
     return int(value) if value.isdecimal() and len(value) < 16 else -1
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+from wug import options, registry
 from wug.errors import InputError, ModelError, UnknownName
 from wug.families.context import sees_right
+from wug.identity import ModelId
 from wug.tables import Kind, Table
 from wug.texts import rows
 from wug.texts.sentences import sentences
@@ -33,8 +35,6 @@ CONTEXTS: tuple[Context, ...] = get_args(Context)
 
 TOGETHER, CHARACTERS = 4096, 1 << 22
 """Texts, and characters of them, that are asked at a time: what is not in the table yet bounds the memory."""
-ANSWERING = ("seq2seq/", "attention_lstm/")
-"""How the names of models begin that write, and score where their options say so."""
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("text_id", "sentence_id", "word_id", "token_id", "region_id", "start", "end", "rank", "tokens", "words"), int
@@ -210,9 +210,14 @@ def _opened(model: Any) -> Opened:
         model = open_model(model)
     found: Opened = model if isinstance(model, Opened) else Opened(model)
     if found.can != "scorer":
-        remedy = " Open it with score=source" if found.id.startswith(ANSWERING) else ""
+        remedy = " Open it with score=source" if can_score_sources(found.id) else ""
         raise ModelError(f"{found.id} can only generate text, and surprisals need a model that scores it.{remedy}")
     return found
+
+
+def can_score_sources(model: str) -> bool:
+    """Whether a model that generates text can also score it, when it is opened with `score=source`."""
+    return "score" in options.names(registry.offered("models", ModelId.parse(model).kind, "OPTIONS") or ())
 
 
 def _ask(requests: Sequence[Request], model: Opened, cache: Cache | None, progress: Progress) -> Sequence[Scored]:

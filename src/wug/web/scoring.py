@@ -221,10 +221,9 @@ class Scoring:
 def _answers(name: str) -> str:
     """What a model gives: `scores`, `text`, or nothing where that cannot be told."""
     try:
-        module = registry.find("models", model_spec(name).kind)
-    except WugError:  # it is told when the model is asked
+        return registry.traits(model_spec(name).kind).returns
+    except WugError:  # reported when the model is opened
         return ""
-    return str(getattr(module, "ANSWERS", ""))  # another package's backend may not say
 
 
 def _end(job: Job, ended: Ended) -> None:

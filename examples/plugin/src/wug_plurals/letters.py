@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from wug.errors import InputError
-from wug.types import LN2, Request, Scored, Token
+from wug.types import LN2, Request, Scored, Token, Traits
 
-ANSWERS = "scores"
+TRAITS = Traits(prefetch=True)
 OPTIONS: Mapping[str, str] = {}
 
 

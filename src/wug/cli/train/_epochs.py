@@ -23,7 +23,7 @@ def require_answerable(suites: Sequence[Suite], kind: str) -> None:
     from wug.runs.opening import require_packages
 
     require_packages(suites)
-    can = "generator" if registry.find("models", kind).ANSWERS == "text" else "scorer"
+    can = "generator" if registry.traits(kind).returns == "text" else "scorer"
     for suite in suites:
         if suite.needs != can:
             wanted = "turns text into text" if suite.needs == "generator" else "says how probable a text is"

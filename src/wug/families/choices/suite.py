@@ -11,6 +11,7 @@ from wug.brief import of_suite
 from wug.families.choices.choice import Candidate, Choice
 from wug.families.choices.settings import Settings
 from wug.families.sampling import levels_of, limited, shared
+from wug.identity import OVERALL, Group
 from wug.stats import wilson
 from wug.types import Check, Estimate, Notice, Outcome, Request, Row, Scored, Scorer
 
@@ -165,7 +166,7 @@ class _Seen:
 
     def judged(self, choice: Choice, *, right: bool, tied: bool) -> None:
         """Count an item that was judged."""
-        for group in ("all", *(f"{name}={value}" for name, value in choice.groups.items())):
+        for group in (OVERALL, *(str(Group(name, value)) for name, value in choice.groups.items())):
             self.sizes.setdefault(group, Counter())[len(choice.candidates)] += 1
         self.counts["ties"] += tied
         if choice.source in self.halves:
@@ -177,15 +178,15 @@ class _Seen:
     def estimates(self) -> Iterator[Estimate]:
         """Chance, by group as well where options differ in number; ties; rows that are right as a whole."""
         for group, sizes in self.sizes.items():
-            if group == "all" or len(self.sizes["all"]) > 1:
+            if group == OVERALL or len(self.sizes[OVERALL]) > 1:
                 chance = sum(items / size for size, items in sizes.items()) / sizes.total()
                 yield Estimate("chance", group, chance, sizes.total())
         if self.sizes:
-            n = self.sizes["all"].total()
-            yield Estimate("ties", "all", self.counts["ties"] / n, n)
+            n = self.sizes[OVERALL].total()
+            yield Estimate("ties", OVERALL, self.counts["ties"] / n, n)
         if rows := self.counts["rows"]:
             interval = wilson(self.counts["both"], rows)
-            yield Estimate("both", "all", self.counts["both"] / rows, rows, interval.low, interval.high, "wilson")
+            yield Estimate("both", OVERALL, self.counts["both"] / rows, rows, interval.low, interval.high, "wilson")
 
     def notices(self) -> Iterator[str]:
         """What the reader should know."""

@@ -22,9 +22,9 @@ from wug.models._words import Vocabulary, read_words
 from wug.models.attention_lstm import scoring
 from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, source_numbers
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint
-from wug.types import Answer
+from wug.types import Answer, Traits
 
-ANSWERS = "text"
+TRAITS = Traits(returns="text", architectures=("AttentionLSTM",), uses_device=True)
 """Or scores, with score=source."""
 OPTIONS = (
     replace(MAX_LENGTH, help=MAX_LENGTH.help.replace("tokens", "words")),

@@ -31,9 +31,16 @@ from wug.models.causal.trial import choose_engine, position_limit
 from wug.options import Option
 from wug.scores import Beside, Scores
 from wug.stages import stage
-from wug.types import Reading, Request, Token
+from wug.types import Reading, Request, Token, Traits
 
-ANSWERS = "scores"
+TRAITS = Traits(
+    on_hub=True,
+    architectures=("ForCausalLM", "LMHeadModel"),
+    auto_class="AutoModelForCausalLM",
+    uses_device=True,
+    shares_device=True,
+    prefetch=True,
+)
 OPTIONS = (
     DTYPE,
     DEVICE,

@@ -16,8 +16,9 @@ from wug.models._fingerprint import MOST, TooMany, content, fingerprint
 from wug.models._spec import Identity, ModelSpec
 from wug.models.command.process import Filter, failure, run
 from wug.options import Option
+from wug.types import Traits
 
-ANSWERS = "text"
+TRAITS = Traits(returns="text", verbatim_names=True)
 OPTIONS = (
     Option(
         "timeout",

@@ -18,9 +18,9 @@ from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH
 from wug.models._spec import ModelSpec
 from wug.models.ctranslate import opennmt as _opennmt
 from wug.options import Option
-from wug.types import Answer
+from wug.types import Answer, Traits
 
-ANSWERS = "text"
+TRAITS = Traits(returns="text", uses_device=True)
 DTYPES = ("float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "auto")
 OPTIONS = (
     Option("tokens", str, "whitespace", "what the model reads: whitespace (words), or a SentencePiece model file"),

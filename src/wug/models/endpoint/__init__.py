@@ -10,9 +10,9 @@ from wug.errors import InputError, MissingExtra
 from wug.models._options import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE
 from wug.models._spec import ModelSpec
 from wug.options import Option
-from wug.types import Generator, Scorer
+from wug.types import Generator, Scorer, Traits
 
-ANSWERS = "scores"
+TRAITS = Traits(verbatim_names=True)
 """Or text, with mode=generate."""
 OPTIONS = (
     Option("model", str, None, "what the server calls the model; may be left out where it has one alone"),

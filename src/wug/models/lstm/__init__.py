@@ -32,9 +32,9 @@ from wug.models.lstm.network import Floats, Network
 from wug.models.lstm.walk import Passage, walk_list, walk_tree
 from wug.models.lstm.weights import Weights, load_weights
 from wug.options import Option
-from wug.types import Request, Scored
+from wug.types import Request, Scored, Traits
 
-ANSWERS = "scores"
+TRAITS = Traits(architectures=("WordLSTM",), suffixes=(".pt",), uses_device=True, prefetch=True)
 STATES = ("fresh", "carry", "published")
 OPTIONS = (
     Option(

@@ -27,11 +27,18 @@ from wug.models.masked.cloze import Engine, choose_engine
 from wug.models.masked.masking import Asked, plan
 from wug.models.masked.pieces import Frame, word_ends
 from wug.options import Option
-from wug.types import Reading, Request, Scored, Token
+from wug.types import Reading, Request, Scored, Token, Traits
 
-ANSWERS = "scores"
-SEES_RIGHT = True
-"""The words after a token count as much for its probability as those before it."""
+TRAITS = Traits(
+    on_hub=True,
+    architectures=("ForMaskedLM",),
+    aliases=("bert_",),  # as evaluate_lm.py spells BERT models
+    auto_class="AutoModelForMaskedLM",
+    uses_device=True,
+    shares_device=True,
+    prefetch=True,
+    sees_right_context=True,
+)
 METRICS = ("within_word_l2r", "original")
 OPTIONS = (
     Option(

@@ -19,9 +19,9 @@ from wug.models.ngram.arpa import Arpa, Floats, read_arpa
 from wug.models.ngram.spread import Spread
 from wug.options import Option
 from wug.scores import Beside, Scores, Texts, texts_of
-from wug.types import Request
+from wug.types import Request, Traits
 
-ANSWERS = "scores"
+TRAITS = Traits(prefetch=True)
 OPTIONS = (EOS, Option("lowercase", bool, False, "look words up in lower case"))
 
 START, END = "<s>", "</s>"

@@ -27,9 +27,15 @@ from wug.models.seq2seq.facts import Facts, HubWords, Words
 from wug.models.seq2seq.spans import SpanScorer
 from wug.models.seq2seq.translator import Translator
 from wug.options import Option
-from wug.types import Answer, Source
+from wug.types import Answer, Source, Traits
 
-ANSWERS = "text"
+TRAITS = Traits(
+    returns="text",
+    on_hub=True,
+    architectures=("ForConditionalGeneration", "MTModel", "ForSeq2SeqLM"),
+    auto_class="AutoModelForSeq2SeqLM",
+    uses_device=True,
+)
 """Or scores, with the option score."""
 ENGINES = ("auto", "ctranslate", "transformers")
 OPTIONS = (

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from wug.families.pairs.show.judged import CHECK, TEXTS, Judged, judgements
+from wug.identity import Group
 from wug.rows import Rows
 from wug.show.grouped import dots, point
 from wug.show.marked import Piece, shortened
@@ -25,11 +26,11 @@ def columns_figure(result: Result) -> Figure | None:
         check, colon, column = estimate.check.partition(":")
         if check != CHECK or not colon:
             continue
-        field, _, value = estimate.group.partition("=")
-        if field == "all":
+        group = Group.parse(estimate.group)
+        if group.is_overall:
             rows[column] = shown(result, estimate)
-        elif field == "type":
-            types.setdefault(value, {})[column] = percent(estimate.value)
+        elif group.field == "type":
+            types.setdefault(group.value, {})[column] = percent(estimate.value)
     if len(rows) < 2:
         return None
     figure = dots(

@@ -1,0 +1,69 @@
+"""Value types for the two compound names in results: a model's id and an estimate's group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OVERALL = "all"
+"""The group of an estimate over all outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelId:
+    """The identity of a model in results: `kind/name@fingerprint`, such as `causal/gpt2@607a30d`.
+
+    Example:
+        >>> ModelId.parse("causal/EleutherAI/pythia-70m@607a30d")
+        ModelId(kind='causal', name='EleutherAI/pythia-70m', fingerprint='607a30d')
+    """
+
+    kind: str
+    """The backend; empty for a text without one."""
+    name: str
+    fingerprint: str = ""
+    """Hexadecimal digest of everything that can change an output; empty where the backend has none."""
+
+    @classmethod
+    def parse(cls, text: str) -> ModelId:
+        """Split the printed form. A text without a backend is all name."""
+        kind, slash, rest = text.partition("/")
+        if not slash or not rest:
+            return cls("", text)
+        name, at, fingerprint = rest.rpartition("@")
+        return cls(kind, name, fingerprint) if at and name else cls(kind, rest)
+
+    @property
+    def path(self) -> str:
+        """Name and fingerprint, without the backend."""
+        return f"{self.name}@{self.fingerprint}" if self.fingerprint else self.name
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.path}" if self.kind else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The part of the outcomes that an estimate summarizes: all of them, or those with `field=value`.
+
+    Example:
+        >>> Group.parse("phenomenon=binding"), str(Group("kind", "lexical"))
+        (Group(field='phenomenon', value='binding'), 'kind=lexical')
+    """
+
+    field: str
+    """Name of the grouping field, or `all`."""
+    value: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Group:
+        """Split the printed form."""
+        field, _, value = text.partition("=")
+        return cls(field, value)
+
+    @property
+    def is_overall(self) -> bool:
+        """Whether the estimate covers all outcomes."""
+        return self.field == OVERALL and not self.value
+
+    def __str__(self) -> str:
+        return self.field if self.is_overall else f"{self.field}={self.value}"
