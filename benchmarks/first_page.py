@@ -22,7 +22,7 @@ from wug.runs.store import Store
 from wug.runs.sweeps import Planned, plan_text
 from wug.stats import wilson
 from wug.types import Check, Estimate, Result, Signature
-from wug.web.serving import prepare
+from wug.web.server import prepare
 from wug.web.site import Site
 
 FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {

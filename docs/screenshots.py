@@ -27,7 +27,7 @@ from wug.runs.cache import Cache
 from wug.runs.evaluate import record
 from wug.runs.opening import open_model, open_suites
 from wug.runs.store import Store
-from wug.web import entrance
+from wug.web import authentication
 from wug.web.app import create
 from wug.web.site import Site
 
@@ -156,7 +156,7 @@ def take(site: Site, address: str, wanted: Sequence[Shot], folder: Path) -> None
                 viewport={"width": shot.width, "height": shot.height}, color_scheme=shot.scheme, reduced_motion="reduce"
             )
             page = context.new_page()
-            page.goto(entrance.with_secret(address + "/", site))
+            page.goto(authentication.with_secret(address + "/", site))
             page.goto(address + shot.path)
             page.wait_for_load_state("networkidle")
             if shot.name == "editor":

@@ -9,7 +9,7 @@ import select
 from pathlib import Path
 
 from patience import PATIENCE
-from wug.web.scoring import Job, Scoring
+from wug.web.jobs.queue import Job, Scoring
 
 
 @functools.cache

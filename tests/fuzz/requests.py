@@ -74,10 +74,10 @@ BODIES: tuple[Any, ...] = (
 def credentials(site: Any) -> list[tuple[bytes, bytes]]:
     """The headers of a request that may read and write: what a page of the site itself would send."""
     shown = [(b"x-wug-token", str(site.token).encode())]
-    if importlib.util.find_spec("wug.web.entrance") is not None:
-        from wug.web import entrance
+    if importlib.util.find_spec("wug.web.authentication") is not None:
+        from wug.web import authentication
 
-        shown.append((b"cookie", f"{entrance.cookie(HOST)}={site.secret}".encode()))
+        shown.append((b"cookie", f"{authentication.cookie(HOST)}={site.secret}".encode()))
     return shown
 
 

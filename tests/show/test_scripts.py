@@ -9,7 +9,7 @@ import pytest
 from wug.show.marked import marked
 from wug.show.scripts import JOINER, characters, direction, first_texts, joining, runs
 from wug.types import Scored, Token
-from wug.web.sentences import panel
+from wug.web.pages.sentence.panel import panel
 
 FAMILY = "👩\u200d👩\u200d👧"
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from wug.errors import ModelError
 from wug.types import Request, Scored, Token
-from wug.web.worker import main
+from wug.web.jobs.worker import main
 
 
 class Words:

@@ -20,8 +20,9 @@ from browsing import client_of, full_disk
 from shares import cases
 from wug.runs.store import Store
 from wug.types import Outcome, Result, Signature
-from wug.web import bundle, suite_files
-from wug.web.drafts import Drafts
+from wug.web import chart_rendering
+from wug.web.editor import suite_files
+from wug.web.editor.drafts import Drafts
 from wug.web.site import Site
 
 PAGES = (
@@ -231,8 +232,8 @@ def test_a_chart_with_control_characters_is_drawn() -> None:
     point = {"name": CONTROL, "value": 1}
     encoding = {"y": {"field": "name", "type": "nominal"}, "x": {"field": "value", "type": "quantitative"}}
     spec = {"mark": "bar", "data": {"values": [point]}, "title": f"a{CONTROL}", "encoding": encoding}
-    assert b"<svg" in bundle.picture(spec, ".svg")
-    assert bundle.picture(spec, ".png").startswith(b"\x89PNG")
+    assert b"<svg" in chart_rendering.picture(spec, ".svg")
+    assert chart_rendering.picture(spec, ".png").startswith(b"\x89PNG")
 
 
 def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(site: Site, client: TestClient) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError
-from wug.web.drafts import Conflict, Drafts
+from wug.web.editor.drafts import Conflict, Drafts
 
 SUITE = {"meta": {"name": "número"}, "region_meta": {"1": "a"}, "predictions": [], "items": []}
 

@@ -19,7 +19,7 @@ from browsing import client_of
 from command_line import wug
 from reference import reference
 from wug.families import syntaxgym
-from wug.web.scoring import scoring
+from wug.web.jobs.queue import scoring
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -27,7 +27,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.scoring.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
 
 
 def suite(name: str = "agreement", **other: Any) -> dict[str, Any]:

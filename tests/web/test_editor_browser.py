@@ -21,7 +21,7 @@ from editing import begun, cell, document, grid, kept_, paste, ready
 from reference import reference
 from wug.errors import InputError
 from wug.runs.store import Store
-from wug.web.scoring import score_texts, scoring
+from wug.web.jobs.queue import score_texts, scoring
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -31,7 +31,7 @@ GONE = ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", 
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.scoring.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
 
 
 @pytest.fixture
@@ -494,7 +494,7 @@ def test_without_room_for_drafts_what_is_on_the_page_can_still_be_saved(
     def full(path: Path, text: str, *, private: bool) -> None:
         raise InputError("cannot be written: No space left on device", file=path)
 
-    monkeypatch.setattr("wug.web.drafts.write_text", full)
+    monkeypatch.setattr("wug.web.editor.drafts.write_text", full)
     page.fill("#meta-name", "after")
     page.wait_for_selector("#kept.bad")
     assert "No space left on device" in page.inner_text("#kept")

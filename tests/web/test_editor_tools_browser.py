@@ -20,7 +20,7 @@ REGIONS, CONDITIONS, ITEMS = 12, 8, 200
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.scoring.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
 
 
 @pytest.fixture

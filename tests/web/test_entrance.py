@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 import material
 from browsing import HURRY, OWN, Served, follow
 from wug.errors import InputError
-from wug.web import entrance, serving
+from wug.web import authentication, server
 from wug.web.app import create
 from wug.web.site import Site
 
@@ -151,13 +151,13 @@ def test_neither_secret_nor_token_is_in_what_a_site_prints_of_itself(site: Site)
 @pytest.mark.parametrize("secret", ["", "short", "with space and more than 16", "ü" * 20, "a" * 200, "x" * 20 + "\n"])
 def test_a_secret_that_is_easily_guessed_or_fits_no_address_is_refused(secret: str) -> None:
     with pytest.raises(InputError, match="16 to 128 letters") as told:
-        entrance.chosen(secret)
+        authentication.chosen(secret)
     assert not secret or secret not in str(told.value)
 
 
 def test_the_user_chooses_the_secret(tmp_path: Path) -> None:
-    options = serving.Options(tmp_path / "wug.db", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, secret=SECRET)
-    assert serving.site_of(options).secret == SECRET
+    options = server.Options(tmp_path / "wug.db", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, secret=SECRET)
+    assert server.site_of(options).secret == SECRET
     assert SECRET not in repr(options)
 
 
@@ -170,7 +170,7 @@ def test_the_browser_is_told_the_address_in_a_file_that_its_owner_alone_can_read
     address = f"http://127.0.0.1:1/?token={SECRET}"
     before = os.umask(0)
     try:
-        with serving._opened(address, told.append):
+        with server._opened(address, told.append):
             (path,) = tmp_path.iterdir()
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
             assert f'content="0; url={address}"' in path.read_text()
@@ -185,7 +185,7 @@ def test_without_room_for_that_file_the_browser_is_not_opened_and_the_server_goe
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     said: list[str] = []
-    with serving._opened("http://127.0.0.1:1/", said.append):
+    with server._opened("http://127.0.0.1:1/", said.append):
         assert said == ["The browser is not opened (No such file or directory): open the address yourself"]
 
 
@@ -198,7 +198,7 @@ def test_the_browser_comes_in_by_the_private_file_and_the_address_is_clean(
     referers: list[str] = []
     page.on("request", lambda request: referers.append(request.headers.get("referer", "")))
     file = tmp_path / "open.html"
-    file.write_text(serving._LEADS_ON.format(served.entrance))
+    file.write_text(server._LEADS_ON.format(served.entrance))
     page.goto(file.as_uri())
     page.wait_for_selector("td.value")
     assert page.url == f"{served.address}/"
@@ -235,7 +235,7 @@ def test_a_browser_without_the_secret_sees_what_to_do(new_context: Any, served: 
 
 
 def test_two_sites_of_one_host_are_kept_apart(new_context: Any, served: Served, new_site: Any) -> None:
-    with serving.listen("127.0.0.1", 0) as free:
+    with server.listen("127.0.0.1", 0) as free:
         other = Served(new_site(), free.getsockname()[1])
     other.start()
     try:

@@ -8,11 +8,11 @@ import pytest
 from starlette.datastructures import QueryParams
 
 from wug.runs.shelf import Run, Summary
-from wug.web.grid import COLUMNS, ROWS, Cell, Grid, Source, choose, grid
-from wug.web.listing import fitting, listing
-from wug.web.rendering import Named, named, when
-from wug.web.sparkline import Sparkline
-from wug.web.wanted import Wanted
+from wug.web.pages.runs.grid import COLUMNS, ROWS, Cell, Grid, Source, choose, grid
+from wug.web.pages.runs.grid_query import Wanted
+from wug.web.pages.runs.run_list import fitting, listing
+from wug.web.pages.runs.sparkline import Sparkline
+from wug.web.templating import Named, named, when
 
 
 def run(number: int, model: str = "m", status: str = "complete", **more: object) -> Run:

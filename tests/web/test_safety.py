@@ -19,7 +19,8 @@ from starlette.testclient import TestClient
 import material
 from browsing import Served, client_of
 from patience import PATIENCE
-from wug.web import failures, safety
+from wug.web import security
+from wug.web.app import Caught
 from wug.web.site import Forbidden, Site
 
 OWN = "http://127.0.0.1:8000"
@@ -38,9 +39,9 @@ def writer(site: Site) -> TestClient:
     app = Starlette(
         routes=[Route("/take", take, methods=["POST", "PUT", "DELETE"]), Route("/fail", fail)],
         middleware=[
-            Middleware(safety.Headers),
-            Middleware(safety.Guard, site=site),
-            Middleware(failures.Caught, site=site),
+            Middleware(security.Headers),
+            Middleware(security.Guard, site=site),
+            Middleware(Caught, site=site),
         ],
     )
     shown = {"authorization": f"Bearer {site.secret}"}
@@ -110,7 +111,7 @@ def test_a_page_carries_the_token_of_its_server(client: TestClient, site: Site) 
 
 
 def test_a_body_over_the_limit_is_refused_by_its_length(writer: TestClient, site: Site) -> None:
-    answer = writer.post("/take", content=b"x" * (safety.LIMIT + 1), headers={"x-wug-token": site.token})
+    answer = writer.post("/take", content=b"x" * (security.LIMIT + 1), headers={"x-wug-token": site.token})
     assert answer.status_code == 413
 
 

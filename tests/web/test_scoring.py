@@ -19,9 +19,9 @@ from wug.errors import ModelError
 from wug.families import syntaxgym
 from wug.runs.shelf import Shelf
 from wug.runs.store import Store
-from wug.web import scoring
-from wug.web.scoring import Scoring, run_suites, score_texts, scorers
-from wug.web.worker_process import WorkerProcess
+from wug.web.jobs import queue
+from wug.web.jobs.process import WorkerProcess
+from wug.web.jobs.queue import Scoring, run_suites, score_texts, scorers
 
 STAND_IN = Path(__file__).with_name("stand_in_worker.py")
 
@@ -53,7 +53,7 @@ def pipe(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "GRACE", 0.01)
+    monkeypatch.setattr(queue, "GRACE", 0.01)
 
 
 def suite(tmp_path: Path, formula: str = "(1;%a%) > (1;%b%)", items: int = 1) -> list[Any]:
@@ -142,7 +142,7 @@ def test_a_job_that_waits_is_stopped_at_once(jobs: Scoring, pipe: Path, loads: P
 def test_a_job_that_goes_on_is_stopped_at_the_next_chunk_and_its_process_stays(
     jobs: Scoring, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring, "GRACE", 60)
+    monkeypatch.setattr(queue, "GRACE", 60)
     job = jobs.start(f"slow:{pipe}", run_suites(suite(tmp_path, items=3000), tmp_path / "wug.db", None, ""))
     pid = heard(pipe)
     jobs.stop(job)
@@ -256,7 +256,7 @@ def test_closing_stops_what_goes_on_and_what_waits(command: Sequence[str], pipe:
 
 SERVER = """
 import sys
-from wug.web.scoring import Scoring, score_texts
+from wug.web.jobs.queue import Scoring, score_texts
 
 jobs = Scoring(sys.argv[2:])
 jobs.start(f"stuck:{sys.argv[1]}", score_texts(["a"], None))
@@ -281,7 +281,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 from wug.runs.store import Store
 from wug.web.app import create
-from wug.web.scoring import scoring
+from wug.web.jobs.queue import scoring
 from wug.web.site import Site
 
 model, folder = sys.argv[1], Path(sys.argv[2])
@@ -337,7 +337,7 @@ def test_a_suite_that_fails_while_it_is_judged_says_why(jobs: Scoring, tmp_path:
 
 
 def test_only_the_last_ended_jobs_are_remembered(jobs: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "REMEMBERED", 2)
+    monkeypatch.setattr(queue, "REMEMBERED", 2)
     made = [ended(jobs.start("words", score_texts(["a"], None))) for _ in range(4)]
     assert [jobs.find(job.id) is not None for job in made] == [False, True, True, True]
 
@@ -346,7 +346,7 @@ def test_only_the_last_ended_jobs_are_remembered(jobs: Scoring, monkeypatch: pyt
 def test_no_more_jobs_wait_than_there_is_patience_for(
     jobs: Scoring, pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring, "WAITING", 2)
+    monkeypatch.setattr(queue, "WAITING", 2)
     first = jobs.start(f"stuck:{pipe}", score_texts(["a"], None))
     heard(pipe)
     others = [jobs.start("words", score_texts(["a"], None)) for _ in range(2)]

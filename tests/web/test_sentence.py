@@ -17,8 +17,8 @@ from asking import shared
 from browsing import client_of
 from tiny_masked import save_masked
 from wug.types import Scored, Token
-from wug.web.scoring import Scoring
-from wug.web.sentences import candidates, differing, panel
+from wug.web.jobs.queue import Scoring
+from wug.web.pages.sentence.panel import candidates, differing, panel
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -26,7 +26,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.scoring.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
 
 
 def scored(text: str, *bits: float | None) -> Scored:
@@ -141,7 +141,7 @@ def test_a_process_that_dies_is_one_message_and_the_next_question_is_answered(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = Scoring((sys.executable, str(Path(__file__).with_name("stand_in_worker.py")), str(tmp_path / "loads.txt")))
-    monkeypatch.setattr("wug.web.scoring.Scoring", lambda: jobs)
+    monkeypatch.setattr("wug.web.jobs.queue.Scoring", lambda: jobs)
     _, client = client_with(site, "leaving", "words")
     found = answered(client, ["the boy"], ["leaving"])
     assert found.count('role="alert"') == 1

@@ -15,7 +15,7 @@ import pytest
 from command_line import wug
 from patience import PATIENCE
 from wug.errors import WugError
-from wug.web.serving import Options, listen, site_of
+from wug.web.server import Options, listen, site_of
 
 START = [sys.executable, "-c", "from wug.cli.main import main; main()"]
 

@@ -65,7 +65,7 @@ def command(
     from wug.errors import MissingExtra
 
     try:
-        from wug.web.serving import Options, serve
+        from wug.web.server import Options, serve
     except ImportError:
         raise MissingExtra("wug view", "web") from None
     if host not in OWN:

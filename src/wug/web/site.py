@@ -18,7 +18,7 @@ from wug import registry
 from wug.errors import InputError
 from wug.runs.shelf import Shelf
 from wug.runs.store import Store
-from wug.web import rendering
+from wug.web import templating
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -66,7 +66,7 @@ class Site:
 
     def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
         """A template as the answer to a request; it extends `base.html`."""
-        made = rendering.environment().get_template(template)
+        made = templating.environment().get_template(template)
         text = made.render(
             request=request,
             path=request.url.path,
@@ -77,7 +77,7 @@ class Site:
             navigation=navigation(),
             **context,
         )
-        return HTMLResponse(rendering.visible(text), status_code=status)
+        return HTMLResponse(templating.visible(text), status_code=status)
 
     @contextmanager
     def writable(self) -> Iterator[Store]:

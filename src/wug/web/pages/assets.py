@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.show import face, page
-from wug.web import bundle
-from wug.web.rendering import Json
+from wug.web import chart_rendering
 from wug.web.site import Site
+from wug.web.templating import Json
 
 FACE = "/assets/inter-4.1.woff2"
 KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}  # a machine's own table may differ
@@ -39,7 +39,7 @@ def routes(site: Site) -> list[BaseRoute]:
         return Response(face.woff2(), media_type="font/woff2", headers=FOR_EVER)
 
     def vega(request: Request) -> Response:
-        return Response(bundle.script(site.cache.parent), media_type="text/javascript", headers=FOR_EVER)
+        return Response(chart_rendering.script(site.cache.parent), media_type="text/javascript", headers=FOR_EVER)
 
     def token(request: Request) -> Response:
         """For a page that was open while the server was started again; no other site can read it."""

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from wug.families.syntaxgym.show import MANY, counts_word_ends
 from wug.families.syntaxgym.show.regions import measured, names_of, region_means
 from wug.show.numbers import Shown, bits, headlines
-from wug.web.looks import look_at
+from wug.web.result_view import look_at
 from wug.web.site import Site
 
 WAYS = {

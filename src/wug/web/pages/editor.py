@@ -20,13 +20,13 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
 from wug.runs.suite_texts import read_suite
-from wug.web import checking, suite_files
-from wug.web.drafts import Conflict, Draft, Drafts
-from wug.web.editor_results import editor_results
-from wug.web.received import moment, received, revision
-from wug.web.rendering import Json
-from wug.web.scoring import run_suites, scorers, scoring
+from wug.web.editor import checking, suite_files
+from wug.web.editor.drafts import Conflict, Draft, Drafts
+from wug.web.editor.results import editor_results
+from wug.web.jobs.queue import run_suites, scorers, scoring
+from wug.web.json_body import moment, received, revision
 from wug.web.site import Site, address
+from wug.web.templating import Json
 
 NAV = ("Suite editor", "/editor", 30)
 METRICS = ("sum", "mean", "median", "range", "max", "min")

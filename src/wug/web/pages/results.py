@@ -11,10 +11,9 @@ from starlette.routing import BaseRoute, Route
 
 from wug.show.numbers import shown
 from wug.show.view import Beside, Figure, Later, Other, Part, Table
-from wug.web import drawing
-from wug.web.looks import Look, Named, headline_of, look_at, others
+from wug.web.downloads import figure_response, table
+from wug.web.result_view import Look, Named, headline_of, look_at, others
 from wug.web.site import Site, page_number
-from wug.web.tables import table
 
 ESTIMATES = ("suite", "check", "group", "value", "low", "high", "method", "n")
 SIDES = {"first": "first", "second": "second", "one": "both"}
@@ -76,7 +75,7 @@ def routes(site: Site) -> list[BaseRoute]:
         else:
             found = part.make() if isinstance(part, Later) else part
         drawn = found if isinstance(found, Figure) else None
-        return drawing.answer(drawn, form, f"{look.file_name}-{name}", may_lack=isinstance(part, Later))
+        return figure_response(drawn, form, f"{look.file_name}-{name}", may_lack=isinstance(part, Later))
 
     def fragment(request: Request) -> Response:
         look = look_at(site, request.path_params["result"])

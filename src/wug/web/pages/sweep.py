@@ -17,11 +17,10 @@ from wug.runs.sweep_curves import placed, sweep_curves
 from wug.runs.sweeps import Member, Sweep, counts, members, sweeps
 from wug.show.sweep import figures
 from wug.show.view import Figure
-from wug.web import drawing
-from wug.web.grid import Cell
-from wug.web.looks import headline
+from wug.web.downloads import figure_response, table
+from wug.web.pages.runs.grid import Cell
+from wug.web.result_view import headline
 from wug.web.site import Site, address, page_number
-from wug.web.tables import table
 
 ROWS, COLUMNS = 50, 24
 """Models and suites on a page."""
@@ -89,7 +88,7 @@ def routes(site: Site) -> list[BaseRoute]:
         sweep = _sweep(site.shelf, request.path_params["number"])
         name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
         made = {one.id: one for one in _curves(site.shelf, sweep, request.query_params.get("by", ""))}
-        return drawing.answer(made.get(name), form, name, may_lack=True)
+        return figure_response(made.get(name), form, name, may_lack=True)
 
     def rows(request: Request) -> Response:
         sweep = _sweep(site.shelf, request.path_params["number"])

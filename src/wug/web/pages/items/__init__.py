@@ -16,13 +16,12 @@ from wug.runs.stored_rows import StoredRows
 from wug.show.numbers import plain
 from wug.show.view import Figure, Item, Later
 from wug.types import Value
-from wug.web.choosing import VALUES, Choice, choice, groups
-from wug.web.looks import Look, look_at, model_names
-from wug.web.opened import suite_of
-from wug.web.ordering import neighbours, places, sorts, stretch
-from wug.web.rendering import Json
+from wug.web.downloads import disposition, table
+from wug.web.editor.items import suite_of
+from wug.web.pages.items.query import VALUES, Choice, choice, groups, neighbours, places, sorts, stretch
+from wug.web.result_view import Look, look_at, model_names
 from wug.web.site import Site, page_number
-from wug.web.tables import disposition, table
+from wug.web.templating import Json
 
 MODELS = 24
 """Other models whose judgement on an item is shown."""

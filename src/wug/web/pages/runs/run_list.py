@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from wug.brief import short_names
 from wug.runs.progress import in_words
 from wug.runs.shelf import Run, Summary
-from wug.web.grid import digest
-from wug.web.wanted import Wanted
+from wug.web.pages.runs.grid import digest
+from wug.web.pages.runs.grid_query import Wanted
 
 ROWS = 50
 """Runs on a page."""

@@ -11,9 +11,9 @@ from wug.brief import short_names
 from wug.runs.learning import step_of
 from wug.runs.shelf import Run, Summary
 from wug.show.numbers import Shown, number
-from wug.web.looks import headline
-from wug.web.sparkline import Sparkline
-from wug.web.wanted import Wanted
+from wug.web.pages.runs.grid_query import Wanted
+from wug.web.pages.runs.sparkline import Sparkline
+from wug.web.result_view import headline
 
 ROWS, COLUMNS = 25, 40
 """Models and suites on a page."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, WugError
-from wug.web.rendering import visible
+from wug.web.templating import visible
 
 _MAKE = "import sys; from wug.show import vega; sys.stdout.buffer.write(vega.javascript().encode())"
 _PICTURE = (

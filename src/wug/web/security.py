@@ -17,7 +17,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wug.web import entrance
+from wug.web import authentication
 from wug.web.site import Site
 
 LIMIT = 8 * 1024 * 1024
@@ -85,7 +85,7 @@ class Guard:
         if fault:
             await _refuse(403, fault, "host")(scope, receive, send)
             return
-        instead = entrance.answer(scope, self.site)
+        instead = authentication.answer(scope, self.site)
         if instead is not None:
             await instead(scope, receive, send)
             return

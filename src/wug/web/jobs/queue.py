@@ -21,9 +21,9 @@ from typing import Any
 from wug import registry
 from wug.errors import ModelError, WugError
 from wug.runs.opening import model_spec
+from wug.web.jobs.messages import Ended, Question, Stage, Stop, Work, likeliest_tokens, run_suites, score_texts
+from wug.web.jobs.process import COMMAND, Gone, WorkerProcess
 from wug.web.site import Site
-from wug.web.worker_messages import Ended, Question, Stage, Stop, Work, likeliest_tokens, run_suites, score_texts
-from wug.web.worker_process import COMMAND, Gone, WorkerProcess
 
 __all__ = ["Job", "Scoring", "likeliest_tokens", "run_suites", "score_texts", "scorers", "scoring"]
 

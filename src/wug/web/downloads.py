@@ -14,8 +14,12 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
+from wug.show import vega
 from wug.show.table import no_formula
-from wug.web.received import without_halves
+from wug.show.view import Figure
+from wug.web import chart_rendering
+from wug.web.json_body import without_halves
+from wug.web.templating import Json
 
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 ROWS = 500
@@ -78,3 +82,30 @@ def _cell(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """What JSON can hold: no infinities."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+def spec(figure: Figure) -> dict[str, Any]:
+    """The chart for a page: as wide as its place, in the page's colours."""
+    return {**vega.page_spec(figure.chart), "description": figure.title}
+
+
+def figure_response(figure: Figure | None, form: str, name: str, *, may_lack: bool = False) -> Response:
+    """A figure in the form that the address asks for; one that may lack is told by an answer of its own."""
+    if figure is None and may_lack and form not in PICTURES:
+        return Json({"absent": name}) if form == "vl.json" else table(form, name, (), ())
+    if figure is None:
+        raise HTTPException(404, f"There is no chart {name!r} here.")
+    if form == "vl.json":
+        return Json(spec(figure), headers={"content-disposition": disposition(name, form, attached=False)})
+    if form in PICTURES:
+        made = chart_rendering.picture(vega.spec(figure.chart), f".{form}")
+        return Response(
+            made, media_type=PICTURES[form], headers={"content-disposition": disposition(name, form, attached=False)}
+        )
+    if figure.records:
+        return table(form, name, list(figure.records[0]), figure.records)
+    columns = [column or "of" for column in figure.columns]
+    return table(form, name, columns, (dict(zip(columns, row, strict=False)) for row in figure.rows))

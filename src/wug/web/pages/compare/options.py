@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from wug.brief import short_names
 from wug.runs.learning import step_of
 from wug.runs.shelf import Run
-from wug.web.rendering import when
 from wug.web.site import Site, address
+from wug.web.templating import when
 
 MOST = 12
 """Sides of a comparison."""

@@ -24,11 +24,10 @@ from wug.show.grouped import point
 from wug.show.learning import figures as curve_figures
 from wug.show.numbers import Shown
 from wug.show.view import Figure
-from wug.web import drawing
-from wug.web.looks import headline
-from wug.web.sides import Offers, Side
+from wug.web.downloads import figure_response, table
+from wug.web.pages.compare.options import Offers, Side
+from wug.web.result_view import headline
 from wug.web.site import Site, page_number
-from wug.web.tables import table
 
 NAV = ("Compare", "/compare", 10)
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "tex": "text/plain", "md": "text/plain"}
@@ -108,8 +107,8 @@ def routes(site: Site) -> list[BaseRoute]:
         if name.startswith("compared-"):
             made = compared(_compared(site, request, sides)).figures
         elif name.startswith("curve-"):
-            return drawing.answer(dict(_curves(site, request, sides)).get(name), form, name)
-        return drawing.answer(next((one for one in made if one.id == name), None), form, name)
+            return figure_response(dict(_curves(site, request, sides)).get(name), form, name)
+        return figure_response(next((one for one in made if one.id == name), None), form, name)
 
     def suite(request: Request) -> Response:
         name = request.query_params.get("name", "")
@@ -125,7 +124,7 @@ def routes(site: Site) -> list[BaseRoute]:
     def suite_figure(request: Request) -> Response:
         name = request.query_params.get("name", "")
         rows = _standings(site, name)
-        return drawing.answer(_dots(name, rows) if rows else None, request.path_params.get("form", "vl.json"), name)
+        return figure_response(_dots(name, rows) if rows else None, request.path_params.get("form", "vl.json"), name)
 
     return [
         Route("/compare", page),

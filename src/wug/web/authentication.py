@@ -18,9 +18,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from wug.errors import InputError
-from wug.web import rendering
-from wug.web.rendering import Json
+from wug.web import templating
 from wug.web.site import Site, wants_json
+from wug.web.templating import Json
 
 FIELD = "token"
 """What the secret is called in an address."""
@@ -124,7 +124,7 @@ def _turned_away(address: str, scope: Scope, headers: Headers) -> Response:
 
 def _page(status: int = 200, **words: Any) -> HTMLResponse:
     """A page that needs nothing else, since nothing else is given out yet."""
-    text, style = (rendering.environment().get_template(f"entrance.{end}").render(words) for end in ("html", "css"))
+    text, style = (templating.environment().get_template(f"entrance.{end}").render(words) for end in ("html", "css"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; frame-ancestors 'none'"
     return HTMLResponse(

@@ -10,9 +10,9 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from wug.web.worker_messages import Ended, Progress, Question, Stop
+from wug.web.jobs.messages import Ended, Progress, Question, Stop
 
-COMMAND = (sys.executable, "-P", "-m", "wug.web.worker")
+COMMAND = (sys.executable, "-P", "-m", "wug.web.jobs.worker")
 """-P: a file of the folder that `wug view` was started in must not be taken for a module."""
 PATIENCE = 10.0
 """Seconds that the process has to end when its pipe is closed; it needs one to leave a job, more on a busy machine."""

@@ -7,7 +7,7 @@ from typing import Any
 from wug.families.syntaxgym.show.regions import Conditions, conditions, metric_of, names_of
 from wug.rows import Placed
 from wug.show.view import Item, carrier
-from wug.web.looks import Look
+from wug.web.result_view import Look
 
 GOOD, BAD = "grammatical", "ungrammatical"
 

@@ -1,4 +1,4 @@
-"""The process that asks models: `python -m wug.web.worker`, started by the server and talked to through pipes.
+"""The process that asks models: `python -m wug.web.jobs.worker`, started by the server and talked to through pipes.
 
 Models need memory and may crash: the server stays small and alive, and can end this process at any moment. It
 does one thing at a time, keeps a few models loaded, and ends when the server is gone.
@@ -18,7 +18,7 @@ from typing import IO, Any, TypeAlias
 
 from wug.errors import WugError
 from wug.runs.opening import open_model
-from wug.web.worker_messages import Ended, Progress, Question, Stop, Stopped
+from wug.web.jobs.messages import Ended, Progress, Question, Stop, Stopped
 
 Load: TypeAlias = Callable[[str], Any]
 

@@ -14,11 +14,11 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, WugError
 from wug.runs.opening import model_spec
-from wug.web.received import received
-from wug.web.rendering import Json
-from wug.web.scoring import Job, Scoring, likeliest_tokens, score_texts, scorers, scoring
-from wug.web.sentences import Panel, candidates, panel
+from wug.web.jobs.queue import Job, Scoring, likeliest_tokens, score_texts, scorers, scoring
+from wug.web.json_body import received
+from wug.web.pages.sentence.panel import Panel, candidates, panel
 from wug.web.site import Site
+from wug.web.templating import Json
 
 NAV = ("Try a sentence", "/sentence", 40)
 SENTENCES, LONGEST = 12, 2000

@@ -23,7 +23,7 @@ from wug.files import head, read_bytes, read_text, write_text
 from wug.runs.opening import builtin_suites
 from wug.runs.suite_texts import as_file
 from wug.types import Result
-from wug.web.received import without_halves
+from wug.web.json_body import without_halves
 
 FOUND = 500
 """Suites of one folder that are listed."""

@@ -20,10 +20,10 @@ from wug.errors import WugError
 from wug.runs.opening import builtin_models
 from wug.runs.store import Store
 from wug.show import vega, views
-from wug.web import bundle, entrance, rendering
+from wug.web import authentication, chart_rendering, templating
 from wug.web.pages import runs
+from wug.web.pages.runs.grid_query import Wanted
 from wug.web.site import LOOPBACK, Site
-from wug.web.wanted import Wanted
 
 LATER = 1.0
 """Seconds after the start, when the first page is there."""
@@ -65,7 +65,7 @@ def serve(options: Options, say: Callable[[str], None]) -> None:
     )
     config.load()
     taken = listen(options.host, options.port, strict=options.strict)
-    address = entrance.with_secret(f"http://{_shown(options.host)}:{taken.getsockname()[1]}/", site)
+    address = authentication.with_secret(f"http://{_shown(options.host)}:{taken.getsockname()[1]}/", site)
     say(f"wug view at {address}\n{options.db}\nThe address is for you alone. Ctrl-C ends it")
     later = threading.Timer(LATER, _fetch, args=(site,))
     later.daemon = True
@@ -84,8 +84,8 @@ def serve(options: Options, say: Callable[[str], None]) -> None:
 
 def prepare(site: Site) -> None:
     """Do once what every page needs, so that the first one does not wait for it."""
-    for name in rendering.own():
-        rendering.environment().get_template(name)
+    for name in templating.own():
+        templating.environment().get_template(name)
     for kind in registry.names("families"):
         views.module_of(kind)
     runs.latest(site, Wanted())
@@ -102,7 +102,7 @@ def site_of(options: Options) -> Site:
         models=tuple(dict.fromkeys([*builtin_models(), *options.models])),
         hosts=LOOPBACK | (frozenset(names) - {"", "0.0.0.0", "::"}),
         any_address=everywhere,
-        **({} if options.secret is None else {"secret": entrance.chosen(options.secret)}),
+        **({} if options.secret is None else {"secret": authentication.chosen(options.secret)}),
     )
 
 
@@ -169,7 +169,7 @@ def _shown(host: str) -> str:
 def _fetch(site: Site) -> None:
     """Fetch what the first chart needs, while the user reads the first page."""
     try:
-        bundle.script(site.cache.parent)
+        chart_rendering.script(site.cache.parent)
         vega.altair()
     except WugError:
         return  # the page of the first chart will say so

@@ -15,13 +15,13 @@ from wug.brief import short_names
 from wug.errors import InputError
 from wug.runs import tidying
 from wug.runs.shelf import Run, Summary
-from wug.web.grid import STEPS, Grid, Source, choose, grid
-from wug.web.listing import Entry, entry, fitting, listing
-from wug.web.looks import headline
-from wug.web.rendering import Json
+from wug.web.downloads import table
+from wug.web.pages.runs.grid import STEPS, Grid, Source, choose, grid
+from wug.web.pages.runs.grid_query import Wanted
+from wug.web.pages.runs.run_list import Entry, entry, fitting, listing
+from wug.web.result_view import headline
 from wug.web.site import Site, address
-from wug.web.tables import table
-from wug.web.wanted import Wanted
+from wug.web.templating import Json
 
 NAV = ("Runs", "/", 0)
 COLUMNS = (

@@ -1,0 +1,1 @@
+"""The suite editor: drafts, files, checking and scored suites."""

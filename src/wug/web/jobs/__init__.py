@@ -1,0 +1,1 @@
+"""Background jobs: a queue in the server, and a worker process that evaluates models."""
