@@ -77,7 +77,7 @@ def test_the_built_in_model_leaps_where_it_repeats_itself_and_is_right_where_it_
         patch.setattr(_recorded, "LENGTHS", (4, 16, 64, 256))
         found = leaping.write(sequences, bounds)
     assert [(w.tokens, w.ended) for w in found] == plainly(decoder, sequences, bounds)
-    assert not any(written.doubtful for written in found)
+    assert not any(written.near_tie for written in found)
     assert len(found[0].tokens) > 60
     assert len(passes) < len(found[0].tokens) / 3
 
@@ -92,8 +92,8 @@ def test_a_tie_is_said(made: Maker) -> None:
     with torch.no_grad():
         head[537 if common != 537 else 536] = head[common]
     found = leaping.write(sequences, [9] * 8)
-    assert [common in answer.tokens for answer in found if not answer.doubtful].count(True) == 0
-    assert any(answer.doubtful for answer in found)
+    assert [common in answer.tokens for answer in found if not answer.near_tie].count(True) == 0
+    assert any(answer.near_tie for answer in found)
 
 
 def test_what_followed_the_last_tokens_before_is_guessed_to_follow_again() -> None:

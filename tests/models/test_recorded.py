@@ -60,7 +60,7 @@ def test_the_built_in_model_writes_the_same() -> None:
     plain = [answer.text for answer in model.generate(texts)]
     written = recorded.write(model._words.read(texts), [40] * len(texts))
     assert [model._text(answer.tokens) for answer in written] == plain
-    assert not any(answer.doubtful for answer in written)
+    assert not any(answer.near_tie for answer in written)
 
 
 def test_a_tie_is_said(made: Maker) -> None:
@@ -75,8 +75,8 @@ def test_a_tie_is_said(made: Maker) -> None:
     with torch.no_grad():
         head[537 if common != 537 else 536] = head[common]
     found = recorded.write(sequences, [6] * 20)
-    assert [common in written.tokens for written in found if not written.doubtful].count(True) == 0
-    assert any(written.doubtful for written in found)
+    assert [common in written.tokens for written in found if not written.near_tie].count(True) == 0
+    assert any(written.near_tie for written in found)
 
 
 def test_rules_that_are_not_known_are_left_to_generate(made: Maker) -> None:

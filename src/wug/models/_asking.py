@@ -21,8 +21,7 @@ Question = TypeVar("Question", bound=Hashable)
 Found = TypeVar("Found")
 CUT_OFF = "were cut off before the model ended them; -M max_length=N lets them be longer"
 BEYOND = "were stopped where they were longer than any right answer"
-TIED = "hang on two words that are equally probable up to rounding; they are PyTorch's, and CTranslate2's differ"
-NEAR = "hang on two words that are equally probable up to rounding: in another batch the other one may be written"
+NEAR_TIE = "have a near tie: two tokens are equally probable up to rounding, and another batch may give the other one"
 UNKNOWN_WORDS = "are to sources with words that the model does not know"
 
 
@@ -32,10 +31,8 @@ class Written:
 
     tokens: tuple[int, ...]
     ended: bool
-    tied: bool = False
-    """Whether two engines differ about it because two tokens are equally probable, up to rounding."""
-    doubtful: bool = False
-    """Whether two tokens were equally probable, up to rounding, and nobody looked how another engine decides."""
+    near_tie: bool = False
+    """Whether two tokens were equally probable up to rounding, so that another batch may give the other one."""
 
 
 def once(sources: Sequence[Question], ask: Callable[[list[Question]], list[Found]]) -> list[Found]:
@@ -83,9 +80,9 @@ def until_end(row: Sequence[int], ends: Sequence[int]) -> Written:
     return Written(tuple(row), ended=False)
 
 
-def answer(text: str, *, ended: bool, known: bool = True, tied: bool = False, doubtful: bool = False) -> Answer:
+def answer(text: str, *, ended: bool, known: bool = True, near_tie: bool = False) -> Answer:
     """An answer, with what there is to say of it where the model did not end it or does not know all words."""
-    notices = ((UNKNOWN_WORDS, not known), (CUT_OFF, not ended), (TIED, tied), (NEAR, doubtful))
+    notices = ((UNKNOWN_WORDS, not known), (CUT_OFF, not ended), (NEAR_TIE, near_tie))
     return Answer(text, tuple(notice for notice, holds in notices if holds))
 
 

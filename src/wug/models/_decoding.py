@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from wug.errors import ModelError
 from wug.models import _greedy, _weights
-from wug.models._ahead import Ahead
 from wug.models._asking import Written, batches, until_end
 from wug.models._hardware import halving, ran_out
 from wug.models._leaps import tells_distances
 from wug.models._loading import Loading
-from wug.models._passes import OwnPasses, Passes, T5Passes
 from wug.models._recorded import LONG, Recorded
 from wug.models._spec import ModelSpec
 from wug.models._token_rules import Rules
@@ -34,8 +31,6 @@ PROBES = (3, 7, 12)
 """Lengths of the sequences with which batches are tried."""
 TRIED = 12
 """Tokens that are written to try another way of writing."""
-SAME = 1e-5
-"""Share of the largest logit by which two ways to compute the same in float32 may differ."""
 
 log = logging.getLogger("wug")
 
@@ -198,44 +193,6 @@ class Decoder:
         found.steps = LONG if leaps else None
         return found
 
-    @cached_property
-    def ahead(self) -> Ahead | None:
-        """Writing many tokens in a pass; None where that was tried and does not give the answers of the plain loop."""
-        settings = self.model.generation_config
-        if not (self._encodes and self.beams == 1 and self._stops is None and _greedy.plain(settings)):
-            return None
-
-        own = OwnPasses(self.model)
-
-        def write(rows: list[list[int]]) -> list[Written]:
-            if (gap := self._gap_of_passes(found.passes, own, rows)) > SAME:
-                raise ValueError(f"its layers, taken apart, change its numbers by {100 * gap:.2g} %")
-            checked = [found.write(row, TRIED, begun=row) for row in rows]  # a guess that is wrong sooner or later
-            return [replace(until_end(one.tokens, self._ends), doubtful=bool(one.rivals)) for one in checked]
-
-        for passes in (T5Passes.of(self.model), own):
-            if passes is not None:
-                found = Ahead(passes, self._start(), self._ends)
-                if self._is_right(write):
-                    return found
-        return None
-
-    def _gap_of_passes(self, some: Passes, others: Passes, rows: Sequence[Sequence[int]]) -> float:
-        """How far two ways to compute passes are apart, as a share of the largest logit."""
-        import torch
-
-        if some is others:
-            return 0.0
-        found: list[list[Any]] = []
-        with torch.inference_mode():
-            for passes in (some, others):
-                memories = [passes.begin(row, len(row) + 1) for row in rows]
-                passes.logits(memories, [[self._start(), row[0]] for row in rows])
-                for memory in memories:
-                    passes.forget(memory, 1)
-                found.append(passes.logits(memories, rows))
-        return max(_gap(one.double(), other.double()) for one, other in zip(*found, strict=True))
-
     def _is_right(self, write: Callable[[list[list[int]]], list[Written]]) -> bool:
         """Whether a way of writing gives the answers of transformers' own loop to probes."""
         rows = self.probes(PROBES)
@@ -246,7 +203,7 @@ class Decoder:
             return False
         theirs = (until_end(row, self._ends) for row in self._generate(rows, TRIED)["sequences"].tolist())
         # Where two tokens are equally probable, either may be right.
-        return all(found.doubtful or found == wanted for found, wanted in zip(mine, theirs, strict=True))
+        return all(found.near_tie or found == wanted for found, wanted in zip(mine, theirs, strict=True))
 
     def probes(self, lengths: Sequence[int]) -> list[list[int]]:
         """Sequences of random tokens, of these lengths."""

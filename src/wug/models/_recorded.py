@@ -99,7 +99,7 @@ class Recorded:
                     state, going = self._gathered(going)
                     found = self._continued(state, going)
                 for place, tokens, nearest in found:
-                    answers[place] = replace(until_end(tokens, self._rules.ends), doubtful=nearest < self._near)
+                    answers[place] = replace(until_end(tokens, self._rules.ends), near_tie=nearest < self._near)
         return [answers[place] for place in range(len(sequences))]
 
     def smaller(self) -> Recorded | None:

@@ -24,7 +24,7 @@ from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers,
 from wug.scores import Scores, Texts, texts_of
 from wug.types import Answer, Generator, Request, Scored, Scorer, Source, text_of
 
-SCORING = 2
+SCORING = 3
 """The version of the code that makes answers: raise it whenever an answer of any backend could change."""
 CHUNK = 16_384
 """Questions that a suite asks at a time."""

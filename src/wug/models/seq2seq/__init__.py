@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 from wug.errors import ModelError
 from wug.files import user_path
 from wug.models import _asking
-from wug.models._ahead import CLEAR, Checked
-from wug.models._asking import Written, until_end
+from wug.models._asking import Written
 from wug.models._decoding import Decoder, open_weights
 from wug.models._fingerprint import fingerprint, folder_of
 from wug.models._given_source import END, SOURCE, SourceScorer
@@ -87,44 +85,9 @@ class Plain:
         options = self._spec.read(OPTIONS)
         return Decoder(self.loaded.model, beams=options["beams"], tokens=options["batch"])
 
-    @property
-    def started(self) -> bool:
-        """Whether the model is loaded."""
-        return "loaded" in vars(self)
-
-    def settle(
-        self, sequences: Sequence[Sequence[int]], bounds: Sequence[int], drafts: Sequence[list[int]]
-    ) -> list[Written]:
-        """What the model writes for each sequence: the draft, where a few passes confirm or mend it, else anew."""
-        written: dict[int, Written] = {}
-        drafted = [place for place, draft in enumerate(drafts) if draft]
-        checked = None
-        if drafted:
-            checked = self.ahead(
-                [sequences[n] for n in drafted], [bounds[n] for n in drafted], [drafts[n] for n in drafted]
-            )
-        for place, found in zip(drafted, checked or [], strict=False):
-            # Where another token is as good, the draft may stand; but what replaces it must be the plain way's own.
-            if found.tokens == drafts[place] or not found.doubtful:
-                written[place] = replace(until_end(found.tokens, self.facts.ends), doubtful=found.doubtful)
-        left = [place for place in range(len(drafts)) if place not in written]
-        anew = self.decoder.write([sequences[n] for n in left], [bounds[n] for n in left]) if left else []
-        written |= zip(left, anew, strict=True)
-        return [written[place] for place in range(len(drafts))]
-
-    def ahead(
-        self,
-        sequences: Sequence[Sequence[int]],
-        bounds: Sequence[int],
-        drafts: Sequence[list[int]],
-        near: float = CLEAR,
-    ) -> list[Checked] | None:
-        """What the model writes for each sequence, many tokens in a pass, with rivals nearer than `near`.
-
-        The drafts are first guesses. None where the model does not write so.
-        """
-        found = self.decoder.ahead
-        return None if found is None else replace(found, near=near).write_all(sequences, bounds, drafts)
+    def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
+        """Decode sequences with PyTorch, each up to as many tokens as its bound says."""
+        return self.decoder.write(sequences, bounds)
 
 
 class Seq2SeqModel:
@@ -179,9 +142,7 @@ class Seq2SeqModel:
             for n, found in zip(bounds, written, strict=True):
                 text, known = self._text(found.tokens), self._facts.unknown not in asked[n]
                 if found.ended or bounds[n] == longest[n] or len(text.split()) > most[n] + 1:
-                    answer = _asking.answer(
-                        text, ended=found.ended, known=known, tied=found.tied, doubtful=found.doubtful
-                    )
+                    answer = _asking.answer(text, ended=found.ended, known=known, near_tie=found.near_tie)
                     answers[n] = _asking.cut(answer, most.get(n))
                 else:
                     again[n] = min(longest[n], 4 * bounds[n])
@@ -263,8 +224,7 @@ def _on_pytorch(plain: Plain, spec: ModelSpec) -> Seq2SeqModel:
 def _signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
     """The options that change an answer.
 
-    The engine is no part of this, as the device and the batch are not. Where rounding could decide, PyTorch does,
-    whichever engine writes the rest.
+    Engine, device and batch are not among them: they change an answer only at a near tie, which is counted.
     """
     return {
         "dtype": dtype,
@@ -289,7 +249,7 @@ def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
         mark = fingerprint(folder)
         found = conversion.find(mark)
         if found is not None and found.words is not None:
-            translator = found.opened(Plain(spec, mark), batch)
+            translator = found.opened(Plain(spec, mark).write, batch)
             name = f"{folder.resolve().name}@{mark}"
             return Seq2SeqModel(name, found.facts, found.words, translator, spec, "float32")
     loaded = plain.loaded
@@ -298,7 +258,7 @@ def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
     found = conversion.obtain(loaded, plain.facts, lambda: plain.decoder)
     words = found.words or HubWords(loaded.tokenizer)
     name = f"{loaded.name}@{loaded.fingerprint}"
-    return Seq2SeqModel(name, plain.facts, words, found.opened(plain, batch), spec, "float32")
+    return Seq2SeqModel(name, plain.facts, words, found.opened(plain.write, batch), spec, "float32")
 
 
 def _require_fit(spec: ModelSpec) -> None:

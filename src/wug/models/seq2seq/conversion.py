@@ -20,11 +20,11 @@ from typing import Any
 from wug.errors import ModelError
 from wug.files import checksum
 from wug.models import _converted
-from wug.models._asking import Written, until_end
+from wug.models._asking import Written
 from wug.models._decoding import Decoder
 from wug.models._weights import Loaded
 from wug.models.seq2seq.facts import Facts, SavedWords
-from wug.models.seq2seq.translator import Plainly, Translator, numbers
+from wug.models.seq2seq.translator import Fallback, Translator, tokens
 
 FORM = "1"
 """Of the conversions; raised when they are made differently."""
@@ -57,10 +57,10 @@ class Conversion:
     words: SavedWords | None
     probes: Sequence[Mapping[str, Any]]
 
-    def opened(self, plainly: Plainly, tokens: int | None = None) -> Translator:
-        """The model, ready to write; refused where it does not write what the plain way wrote for the probes."""
+    def opened(self, fallback: Fallback, batch_tokens: int | None = None) -> Translator:
+        """The model, ready to decode; refused if its answers to the probes are not those of transformers."""
         try:
-            translator = Translator(self.folder, self.facts, plainly, tokens=tokens)
+            translator = Translator(self.folder, self.facts, fallback, batch_tokens=batch_tokens)
         except (RuntimeError, ValueError) as error:
             raise Unfit(f"it cannot be loaded: {_first_line(error)}", unexpected=True) from error
         if fault := self._fault(translator):
@@ -72,15 +72,14 @@ class Conversion:
         if not sources:
             return "no probe tells what it should write"
         most = len(self.probes[0]["forced"])
-        for probe, result in zip(self.probes, translator.ask(sources, most, most), strict=True):
+        for probe, result in zip(self.probes, translator.translate(sources, most, most), strict=True):
             gap = abs(result.scores[0] - probe["logprob"])
-            translator.near = max(translator.near, 10 * gap)
-            if numbers(result) != probe["forced"] or not gap < GAP:
+            translator.near_tie_nats = max(translator.near_tie_nats, 10 * gap)
+            if tokens(result) != probe["forced"] or not gap < GAP:
                 return f"its answer to a probe is not the plain one (log-probability {gap:.2g} nats apart)"
-        drafts, near = translator.drafts(sources, [most] * len(sources))
-        for place, (probe, draft) in enumerate(zip(self.probes, drafts, strict=True)):
+        for probe, written in zip(self.probes, translator.write(sources, [most] * len(sources)), strict=True):
             free = Written(tuple(probe["free"]["tokens"]), probe["free"]["ended"])
-            if draft and place not in near and until_end(draft, self.facts.ends) != free:
+            if not written.near_tie and written != free:
                 return "its answer to a probe ends elsewhere than the plain one"
         return None
 
