@@ -188,11 +188,19 @@ class Collected:
         """The kinds of outcomes that came lately, by check and the identity of their groups, with a copy of these."""
         self._kinds_of = array("i")
         """The kind of each value."""
+        self._unjudged = False
+        """Whether an outcome has no value, and says why."""
 
     @property
     def items(self) -> int:
-        """How many there are."""
-        return int(self._numbers().max(initial=-1)) + 1
+        """How many items have a value; all of them where none has, and no outcome says why it was not judged."""
+        numbers = self._numbers()
+        judged = len(np.unique(numbers[np.asarray(self._items_of, np.intp)]))
+        return judged if judged or self._unjudged else int(numbers.max(initial=-1)) + 1
+
+    def __bool__(self) -> bool:
+        """Whether there was any outcome, with a value or without one."""
+        return bool(self._names)
 
     def add(self, row: Outcome) -> None:
         """Take in one more."""
@@ -203,6 +211,7 @@ class Collected:
         if isinstance(source, str) and self._sources.setdefault(source, item) != item:
             self._repeating[item] = self._sources[source]
         if row.value is None:
+            self._unjudged = self._unjudged or "why" in row.detail
             return
         # Many outcomes share their groups; those that were changed since, or came to stand in the same place, do not.
         known = self._lately.get((row.check, id(row.groups), isinstance(row.value, bool)))

@@ -82,3 +82,18 @@ def test_a_share_by_source_is_in_per_cent_and_a_mean_at_a_bound_says_that_it_has
     assert cells(found, share) == ("90.0 %", "[50.0, 100.0]")
     assert cells(found, mean) == ("0.04", "no interval")
     assert cells(found, bleu) == ("99", "")
+
+
+def test_a_check_of_fewer_items_than_the_result_has_shows_its_n() -> None:
+    some = replace(share("accuracy", "all", 0.5), n=6)
+    found = replace(result([some, share("other", "all", 0.5)]), checks=(Check("accuracy", meaning="m"), Check("other")))
+    assert "m (n = 6)" in shown(found)
+    assert shown(found).count("n = ") == 1
+
+
+def test_a_result_without_a_judged_item_says_so_whatever_its_family() -> None:
+    found = result([], n=0, warnings=("4 of 4 pairs not judged: no token begins in one of the sentences",))
+    assert "0 items · m" in shown(found)
+    assert "no item was judged" in shown(found)
+    assert "predictions" not in shown(found)
+    assert "4 of 4 pairs not judged" in shown(found)

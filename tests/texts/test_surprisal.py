@@ -208,7 +208,7 @@ def test_the_tokenizers_own_rule_parts_words(model: causal.CausalModel) -> None:
         surprisal("a b", Scripted(), words="tokenizer")
 
 
-def test_a_word_without_a_token_of_its_own_has_no_surprisal() -> None:
+def test_a_word_without_a_token_of_its_own_has_no_surprisal_and_is_counted(caplog: pytest.LogCaptureFixture) -> None:
     class Wide(Scripted):
         def _one(self, text: str) -> Scored:
             return Scored(text, (0,), (len(text),), (-1.0,))
@@ -216,6 +216,7 @@ def test_a_word_without_a_token_of_its_own_has_no_surprisal() -> None:
     table = surprisal("New York", Wide(), entropy=False)
     assert table["tokens"] == [1, 0]
     assert table["surprisal"] == [pytest.approx(1 / math.log(2)), None]
+    assert "1 word without a surprisal, as no token begins there" in caplog.text
 
 
 def test_a_first_token_without_a_probability_leaves_its_word_without_one(tiny_causal: Maker) -> None:

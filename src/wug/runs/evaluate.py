@@ -294,7 +294,7 @@ def conclude(
         model=model,
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
-        n=collected.items or len(suite),
+        n=collected.items if collected else len(suite) if given else 0,
         estimates=tuple(stats.within(one, units[one.check]) if one.check in units else one for one in estimates),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),

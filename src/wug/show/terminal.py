@@ -92,13 +92,15 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
             lines, left_out = [], left_out or bool(lines)
         for estimate in fields.get("all", ()):
             meaning = result.check(check).meaning
+            if estimate.n < result.n:  # of some items only
+                meaning = f"{meaning} (n = {estimate.n:,})".lstrip()
             name = f"  {check.replace('_', ' ')}"
             lines.insert(0, (name, meaning, *cells(result, estimate)))
         for name, meaning, value, interval in lines:
             table.add_row(escape(name), escape(meaning), f"[bold]{value}[/]", escape(interval))
     parts: list[RenderableType] = [head, table]
     if not result.estimates and result.status == "complete":
-        parts.append(Text("  nothing to judge: the suite has no predictions", style="dim"))
+        parts.append(Text("  no item was judged", style="dim"))
     if others := [name for name in every if name not in shown]:
         parts.append(Text(f"  also by {', '.join(others)}: --by {others[0]}", style="dim"))
     if left_out:

@@ -110,6 +110,12 @@ def sentence_rows(
         }
 
 
+def tokenless(text: str, scores: Scores, words: Sequence[Span]) -> int:
+    """How many words, or regions with text, no token begins in."""
+    shared = zip(words, _shared_out(text, scores, words), strict=True)
+    return sum(start < end and here.start == here.stop for (start, end), here in shared)
+
+
 def _shared_out(text: str, scores: Scores, stretches: Sequence[Span]) -> Iterator[slice]:
     """For each stretch the tokens that begin in it, or before the next one; what is behind the text is nobody's."""
     last = bisect_left(scores.starts, len(text))

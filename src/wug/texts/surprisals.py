@@ -106,7 +106,9 @@ def surprisal(
             scored = [(start, next(answers)) for start, _ in asked]
             told.hear(answer for _, answer in scored)
             done += 1
-            columns.add(done, text, _rows(text, rows.Scores.of(scored), stretches, marked, manner))
+            scores = rows.Scores.of(scored)
+            told.tokenless += rows.tokenless(text.text, scores, stretches)
+            columns.add(done, text, _rows(text, scores, stretches, marked, manner))
     told.tell(done)
     return columns.table()
 
@@ -274,6 +276,8 @@ class _Told:
         self._notices: Counter[str] = Counter()
         self._answers = 0
         self._silent = 0
+        self.tokenless = 0
+        """Words that no token begins in."""
 
     def hear(self, answers: Iterable[Scored]) -> None:
         """Take in what answers say, and what they do not."""
@@ -290,6 +294,9 @@ class _Told:
         """Say it."""
         for notice, count in self._notices.items():
             log.warning("%s: %s of %s answers %s", self._model, f"{count:,}", f"{self._answers:,}", notice)
+        if self.tokenless:
+            words = f"{self.tokenless:,} word{'s' * (self.tokenless != 1)}"
+            log.warning("%s: %s without a surprisal, as no token begins there", self._model, words)
         if self._silent:
             log.warning("%s tells neither entropy nor rank: these columns are empty", self._model)
         if texts and self._both_sides:

@@ -132,7 +132,7 @@ def test_an_item_whose_option_begins_inside_a_token_is_not_judged(tmp_path: Path
     result = run(path, Words({"able": -1.0}), join="none")
     assert [one.value for one in result.outcomes] == [None, None]
     assert result.warnings == (
-        "2 items not judged: a token has the end of the context and the beginning of an option in it",
+        "2 of 2 items not judged: a token has the end of the context and the beginning of an option in it",
     )
     assert estimate(run(path, Words({"able": -1.0})), "accuracy").value == 1.0
 
@@ -141,9 +141,24 @@ def test_an_option_without_a_log_probability_is_not_judged(tmp_path: Path) -> No
     result = run(jsonl(tmp_path, row("a", "b", context=""), row("a c", "b c")), Words({"a": None, "c": -1.0}))
     assert [one.value for one in result.outcomes] == [None, True]
     assert result.warnings == (
-        "1 item not judged: the model gives no log-probability for an option",
-        "2 tokens without a log-probability in the options of 2 items, counted as 0",
+        "1 of 2 items not judged: the model gives no log-probability for an option",
+        "1 token without a log-probability in the options of 1 item, counted as 0",
     )
+    assert result.n == 1
+
+
+def test_an_item_with_an_option_without_tokens_is_excluded_and_counted(tmp_path: Path) -> None:
+    class Latin(Words):
+        """A scorer whose tokenizer drops every word that is not ASCII."""
+
+        def _scored(self, text: str) -> Scored:
+            return Scored.of(text, [token for token in super()._scored(text).tokens if token.text.isascii()])
+
+    path = jsonl(tmp_path, row("a", "b"), row("猫", "b"), row("a", "猫 b"))
+    result = run(path, Latin({"a": -1.0}))
+    assert [one.value for one in result.outcomes] == [True, None, None]
+    assert result.warnings == ("2 of 3 items not judged: no token begins where an option does",)
+    assert result.n == estimate(result, "accuracy").n == estimate(result, "chance").n == 1
 
 
 def test_the_questions_up_front_are_those_that_a_run_asks(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from wug.errors import InputError
 from wug.families import pairs
 from wug.families.pairs.pair import difference
+from wug.runs.evaluate import conclude
 from wug.types import Notice, Outcome, Request, Row, Scored, Token
 
 
@@ -190,8 +191,34 @@ def test_a_target_without_a_log_probability_is_not_judged(tmp_path: Path) -> Non
     path = table(tmp_path, "cats sleep\tdogs sleep")
     (outcome,), notices = run(path, Words({"cats": None, "dogs": None}), target="word")
     assert outcome.value is None
-    assert "1 pair not judged: the model gives no log-probability at all for one of the targets" in notices
+    assert "1 of 1 pairs not judged: the model gives no log-probability at all for one of the targets" in notices
     assert not any("tied" in notice for notice in notices)
+
+
+@dataclass
+class Latin(Words):
+    """A scorer whose tokenizer drops every word that is not ASCII."""
+
+    def _scored(self, text: str) -> Scored:
+        return Scored.of(text, [token for token in super()._scored(text).tokens if token.text.isascii()])
+
+
+def test_a_pair_with_a_sentence_without_tokens_is_excluded_and_counted(tmp_path: Path) -> None:
+    path = table(tmp_path, "cats sleep\tcats sleeps", "猫が\tcats", "cats\t猫が", "犬が\t猫が")
+    (suite,) = pairs.read(path, {})
+    result = conclude(suite, "latin", "wug:0", suite.run(Latin({"sleeps": -3.0})))
+    assert [outcome.value for outcome in result.outcomes] == [True, None, None, None]
+    assert result.outcomes[1].detail["why"] == "no token begins in one of the sentences"
+    assert result.warnings == ("3 of 4 pairs not judged: no token begins in one of the sentences",)
+    assert result.n == 1
+    assert [(estimate.value, estimate.n) for estimate in result.estimates if estimate.group == "all"] == [(1.0, 1)]
+
+
+def test_identical_sentences_without_tokens_are_no_failure(tmp_path: Path) -> None:
+    (outcome,), notices = run(table(tmp_path, "猫が\t猫が"), Latin({}))
+    assert outcome.value is None
+    assert notices[-1] == "1 of 1 pairs not judged: no token begins in one of the sentences"
+    assert not any("failure" in notice for notice in notices)
 
 
 def test_words_the_model_does_not_know_are_counted(tmp_path: Path) -> None:
@@ -206,13 +233,13 @@ def test_targets_of_several_tokens_are_counted_and_left_out_on_request(tmp_path:
     assert notices[-1] == "1 pair of 2 with a target of several tokens; their log-probabilities are added up"
     outcomes, notices = run(path, Words({"slept": -5.0}), target="word", single_piece_only="yes")
     assert [outcome.value for outcome in outcomes] == [None, False]
-    assert notices[-1].endswith("left out")
+    assert notices[-1] == "1 of 2 pairs not judged: a target has several tokens"
 
 
 def test_pairs_that_differ_in_several_places_have_no_word_score(tmp_path: Path) -> None:
     outcomes, notices = run(table(tmp_path, "a b c\tc b a", "a b\ta c", "a\ta"), Words({"c": -2.0}), target="word")
     assert [outcome.value for outcome in outcomes] == [None, True, False]
-    assert "1 pair not judged: they differ in more than one place" in notices
+    assert "1 of 3 pairs not judged: the two sentences differ in more than one place" in notices
     assert "1 pair of identical sentences, counted as failures" in notices
 
 
@@ -235,8 +262,8 @@ def test_pairs_of_all_kinds_are_judged_together_as_they_are_alone(tmp_path: Path
     assert notices == [
         "1 pair of identical sentences, counted as failures",
         "1 pair tied, counted as failures",
-        "3 tokens without a log-probability in 2 sentences, counted as 0",
-        "1 pair not judged: the model gives no log-probability at all for one of the sentences",
+        "1 token without a log-probability in 1 sentence, counted as 0",
+        "1 of 7 pairs not judged: the model gives no log-probability at all for one of the sentences",
         "1 word that the model does not know, in the sentences of 1 pair",
     ]
 

@@ -130,6 +130,18 @@ def test_an_undefined_value_is_an_error_only_where_a_prediction_uses_it(
         verdicts(save(document, tmp_path / "out.json"))
 
 
+def test_an_empty_critical_region_of_an_evaluated_suite_is_excluded_or_counts_as_0(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    document["items"][0]["conditions"][0]["regions"][1] |= {"content": "", "metric_value": {"sum": 0.0, "mean": None}}
+    path = save(document, tmp_path / "out.json")
+    assert verdicts(path)["prediction_0"] is None
+    rows = list(read_evaluated(path).rows())
+    assert [row.text[:39] for row in rows if isinstance(row, Notice)] == ["prediction 0 not judged in 1 of 1 items"]
+    zero = [row for row in read_evaluated(path, metric="sum", empty="zero").rows() if isinstance(row, Outcome)]
+    assert zero[0].value is True
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [

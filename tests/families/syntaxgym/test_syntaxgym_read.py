@@ -62,6 +62,12 @@ def warnings(document: object, folder: Path) -> list[str]:
     return [str(problem) for problem in load(document, folder).warnings]
 
 
+def checked(document: object, folder: Path, **options: str) -> list[str]:
+    path = folder / "suite.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return [str(problem) for problem in syntaxgym.check(path, options)]
+
+
 # What loads
 
 
@@ -361,16 +367,24 @@ def test_a_lone_faulty_prediction_has_its_caret(suite: dict[str, Any], tmp_path:
     )
 
 
-def test_an_empty_region_in_a_prediction_is_a_fault_unless_the_metric_is_sum(
-    suite: dict[str, Any], tmp_path: Path
-) -> None:
+def test_an_empty_region_in_a_prediction_is_reported_with_what_follows(suite: dict[str, Any], tmp_path: Path) -> None:
     suite["items"][0]["conditions"][0] = sentence("match", "The wug runs", "")
-    assert "prediction 0 takes it as 0 bits" in "\n".join(warnings(suite, tmp_path))
+    place = "item 1, condition match, region 2: is empty, so prediction 0"
+    assert checked(suite, tmp_path) == [f"{place} is not judged there (the option empty=zero counts it as 0 bits)"]
+    assert checked(suite, tmp_path, empty="zero") == [f"{place} takes it as 0 bits"]
+    fix = "Fill it in, or exclude such items (empty=exclude)"
+    assert checked(suite, tmp_path, empty="refuse") == [f"{place} has no value. {fix}"]
     suite["meta"]["metric"] = ["sum", "mean"]
-    assert faults(suite, tmp_path) == [
-        "item 1, condition match, region 2: is empty, so prediction 0 has no value by mean. "
-        "Use the metric sum, which is 0 there"
-    ]
+    fix = "Use the metric sum, which is 0 there, or exclude such items (empty=exclude)"
+    assert checked(suite, tmp_path, empty="zero") == [f"{place} has no value by mean. {fix}"]
+
+
+def test_warnings_of_a_sample_are_about_its_items(suite: dict[str, Any], tmp_path: Path) -> None:
+    suite["items"][1]["conditions"][0]["regions"][1]["content"] += " "
+    whole = load(suite, tmp_path)
+    assert len(whole.warnings) == 1
+    assert whole.sample(1).items[0].number == 1
+    assert whole.sample(1).warnings == ()
 
 
 # What is odd

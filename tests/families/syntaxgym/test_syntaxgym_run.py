@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import pytest
 
 from wug.errors import FormulaError, InputError
 from wug.families import syntaxgym
+from wug.families.syntaxgym.parts import Condition, Item, Region
+from wug.runs.evaluate import conclude
 from wug.types import LN2, Notice, Outcome, Request, Row, Scored, Token
 
 
@@ -56,12 +58,22 @@ def suite(folder: Path, *predictions: str, options: Mapping[str, str] | None = N
     document = {
         "meta": {"name": "number_wugs"},
         "region_meta": {str(n): f"r{n}" for n in range(1, count + 1)},
-        "predictions": list(predictions),
+        "predictions": list(predictions) or [f"(*;%{next(iter(sentences))}%) >= 0"],
         "items": [{"item_number": 7, "conditions": conditions}],
     }
     path = folder / "suite.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     return syntaxgym.read(path, options or {})[0]
+
+
+def with_items(asked: Any, *items: Mapping[str, Sequence[str]]) -> Any:
+    """The suite with further items, from 8 on, each given by the regions of its conditions."""
+    (first,) = asked.items
+    further = [
+        Item(number, tuple(Condition(n, tuple(map(Region, range(1, len(r) + 1), r))) for n, r in conditions.items()))
+        for number, conditions in enumerate(items, 8)
+    ]
+    return replace(asked, items=(first, *further))
 
 
 def verdicts(rows: Sequence[Row]) -> dict[str, Any]:
@@ -107,8 +119,11 @@ def test_the_last_row_of_an_item_has_everything_a_page_needs(tmp_path: Path) -> 
 
 
 def test_without_predictions_there_is_nothing_to_judge_but_all_to_measure(tmp_path: Path) -> None:
-    rows = list(suite(tmp_path, a=["A wug", "runs"]).run(Speaker()))
+    asked = replace(suite(tmp_path, a=["A wug", "runs"]), predictions=())
+    rows = list(asked.run(Speaker()))
     assert verdicts(rows) == {"all_predictions": None}
+    assert notices(rows) == ["the suite has no predictions"]
+    assert conclude(asked, "speaker", "wug:0", rows).n == 1
     assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 1.0])
 
 
@@ -143,6 +158,77 @@ def test_wildcard_region_sums_the_whole_condition(tmp_path: Path) -> None:
 def test_wildcard_region_skips_empty_regions_by_metrics_that_have_no_value_there(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(*;%a%) = 6", options={"metric": "max"}, a=["x y", "", "k"])
     assert verdicts(list(asked.run(Speaker({"k": 5.0}))))["prediction_0"] is True
+
+
+def test_an_item_whose_critical_region_is_empty_is_excluded_and_counted(tmp_path: Path) -> None:
+    asked = with_items(
+        suite(tmp_path, "(2;%a%) < (2;%b%)", "(1;%a%) = (1;%b%)", a=["x", "k"], b=["x", "l"]),
+        {"a": ["x", "l"], "b": ["x", "k"]},
+        {"a": ["x", ""], "b": ["x", "l"]},
+    )
+    result = conclude(asked, "speaker", "wug:0", asked.run(Speaker({"k": 2.0, "l": 3.0})))
+    judged = [row.value for row in result.outcomes if row.check == "prediction_0"]
+    assert judged == [True, False, None]  # 50 %; 0 bits for the empty region would give 2 of 3
+    numbers = {one.check: (one.value, one.n) for one in result.estimates if one.group == "all"}
+    assert numbers == {"prediction_0": (0.5, 2), "prediction_1": (1.0, 3), "all_predictions": (0.5, 2)}
+    assert result.warnings == (
+        "prediction 0 not judged in 1 of 3 items, as a region that it compares has no token with a probability; "
+        "the first is item 9, condition a, region 2",
+    )
+    assert result.n == 3
+    why = next(row.detail["why"] for row in result.outcomes if row.value is None)
+    assert why == "condition a, region 2 has no token with a probability"
+
+
+@pytest.mark.parametrize("words", ["", "猫"])
+def test_a_critical_region_without_tokens_has_no_value_by_any_metric(words: str, tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(2;%a%) < (2;%b%)", options={"metric": "all"}, a=["x", words], b=["x", "l"])
+    rows = list(asked.run(Speaker(pattern="[a-z]+")))
+    assert set(verdicts(rows).values()) == {None}
+
+
+def test_a_critical_region_whose_tokens_have_no_probability_has_no_value(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(1;%a%) < (1;%b%)", a=["x", "k"], b=["y", "k"])
+    assert verdicts(list(asked.run(Speaker({"x": None}))))["prediction_0"] is None
+
+
+@pytest.mark.parametrize(
+    ("formula", "judged"),
+    [
+        ("(2;%a%) + (3;%a%) < (2;%b%) + (3;%b%)", True),  # one of several regions of a condition that are added up
+        ("sum((2;%a%), (3;%a%)) < (3;%b%)", True),
+        ("(2;%a%) + (3;%a%) - (2;%b%) - (3;%b%) < 0", True),
+        ("[(2;%a%) + (3;%a%)] / 2 < (3;%b%)", True),
+        ("(*;%a%) < (*;%b%)", True),
+        ("(2;%a%) < (2;%b%)", False),
+        ("(2;%a%) < (3;%a%)", False),  # on the other side, not added up
+        ("(3;%a%) - (2;%a%) > 0", False),
+        ("(2;%a%) + (3;%b%) < 9", False),  # added up with another condition
+        ("2 * (2;%a%) < 9", False),
+        ("mean((2;%a%), (3;%a%)) < 9", False),
+        ("abs((2;%a%)) < 9", False),
+        ("((3;%a%) < (3;%b%)) | ((2;%a%) < 9)", False),
+    ],
+)
+def test_an_empty_region_is_left_out_of_a_sum_of_regions_and_nowhere_else(
+    formula: str, judged: bool, tmp_path: Path
+) -> None:
+    asked = suite(tmp_path, formula, a=["x", "", "k"], b=["x", "y", "l"])
+    assert (verdicts(list(asked.run(Speaker({"k": 2.0, "l": 3.0}))))["prediction_0"] is not None) is judged
+
+
+def test_an_empty_critical_region_counts_as_0_bits_or_is_refused_on_request(tmp_path: Path) -> None:
+    sentences = {"a": ["x", ""], "b": ["x", "l"]}
+    asked = suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "zero"}, **sentences)
+    rows = list(asked.run(Speaker()))
+    assert verdicts(rows)["prediction_0"] is True
+    assert notices(rows)[0].startswith("prediction 0 judged with 0 bits in 1 of 1 items, as a region that it compares")
+    assert asked.options["empty"] == "zero"
+    with pytest.raises(InputError, match="item 7, condition a, region 2: is empty, so prediction 0 has no value"):
+        suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "refuse"}, **sentences)
+    asked = suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "refuse"}, a=["x", "猫"], b=["x", "l"])
+    with pytest.raises(InputError, match="condition a, region 2 has no token with a probability"):
+        list(asked.run(Speaker(pattern="[a-z]+")))
 
 
 def test_a_token_that_spans_two_regions_counts_in_the_first_and_is_reported(tmp_path: Path) -> None:
@@ -210,8 +296,9 @@ def test_a_prediction_without_a_value_names_item_and_prediction(tmp_path: Path) 
     assert str(caught.value).startswith("number_wugs, item 7, prediction 0: division by zero\n    1 / [(2;%a%) - 1]")
 
 
-def test_a_region_without_tokens_has_no_mean_for_a_prediction(tmp_path: Path) -> None:
-    asked = suite(tmp_path, "(3;%a%) > 0", options={"join": "detokenized", "metric": "mean"}, a=["A wug", "runs", "."])
+def test_a_region_without_tokens_has_no_mean_to_count_as_0(tmp_path: Path) -> None:
+    options = {"join": "detokenized", "metric": "mean", "empty": "zero"}
+    asked = suite(tmp_path, "(3;%a%) > 0", options=options, a=["A wug", "runs", "."])
     with pytest.raises(
         InputError, match="item 7, prediction 0: region 3 of condition a has no tokens, so it has no mean"
     ):

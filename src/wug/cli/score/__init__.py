@@ -291,9 +291,16 @@ def substitutivity(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path |
     _predictions("An evaluated suite (metric_value in each region)"),
     click.Option(["--gold"], type=PATH, help="The suite with the predictions, where the evaluated one has none."),
     click.Option(["--metric"], help="Judge by this metric only: sum, mean, median, range, max, min."),
+    click.Option(
+        ["--empty"],
+        type=click.Choice(["exclude", "zero", "refuse"]),
+        default="exclude",
+        show_default=True,
+        help="Items with nothing in a region that a prediction compares.",
+    ),
     spread=None,
 )
-def syntaxgym(paths: Sequence[Path], *, gold: Path | None, metric: str | None) -> Judged:
+def syntaxgym(paths: Sequence[Path], *, gold: Path | None, metric: str | None, empty: str) -> Judged:
     """Judge evaluated suites: region values from a file, predictions judged here.
 
     \b
@@ -303,7 +310,7 @@ def syntaxgym(paths: Sequence[Path], *, gold: Path | None, metric: str | None) -
     from wug.families.syntaxgym.evaluated import read_evaluated
 
     for path in paths:
-        found = read_evaluated(path, gold, metric)
+        found = read_evaluated(path, gold, metric, empty)
         yield found.suite, _model(found.model or path.name, path), found.rows()
 
 

@@ -16,6 +16,7 @@ from wug.stats import wilson
 from wug.types import Check, Estimate, Notice, Outcome, Request, Row, Scored, Scorer
 
 STRADDLED = "a token has the end of the context and the beginning of an option in it"
+TOKENLESS = "no token begins where an option does"
 MUTE = "the model gives no log-probability for an option"
 """Why an item is not judged."""
 
@@ -89,16 +90,16 @@ class ChoicesSuite:
             for choice in some:
                 yield self._judge(choice, [next(answers) for _ in choice.candidates], seen)
         yield from seen.estimates()
-        yield from (Notice(text) for text in (*self.notices, *seen.notices()))
+        yield from (Notice(text) for text in (*self.notices, *seen.notices(len(self))))
 
     def _judge(self, choice: Choice, answers: Sequence[Scored], seen: _Seen) -> Outcome:
         detail = _asked(choice)
         measures = [_measure(one, scored) for one, scored in zip(choice.candidates, answers, strict=True)]
-        seen.tokens(measures)
         why = next((measure.why for measure in measures if measure.why), None)
         if why is not None:
             seen.counts[why] += 1
             return Outcome(choice.item, "accuracy", None, choice.groups, {**detail, "why": why})
+        seen.tokens(measures)
         scores = [measure.score(self.settings.normalise) for measure in measures]
         best = [place for place, score in enumerate(scores) if score == max(scores)]
         right = best == [choice.right]
@@ -142,7 +143,8 @@ def _measure(one: Candidate, scored: Scored) -> _Measure:
     missing = sum(value is None for value in logprobs)
     why = None
     if not logprobs or scored.starts[where][0] != start:
-        why = STRADDLED
+        straddled = where.start > 0 and scored.ends[where.start - 1] > start
+        why = STRADDLED if straddled else TOKENLESS
     elif missing == len(logprobs):
         why = MUTE
     return _Measure(one.words, scored.logprob(start, end), len(logprobs), missing, why)
@@ -188,13 +190,13 @@ class _Seen:
             interval = wilson(self.counts["both"], rows)
             yield Estimate("both", OVERALL, self.counts["both"] / rows, rows, interval.low, interval.high, "wilson")
 
-    def notices(self) -> Iterator[str]:
-        """What the reader should know."""
+    def notices(self, total: int) -> Iterator[str]:
+        """Warnings about some of `total` items."""
         if self.counts["ties"]:
             yield f"{_many(self.counts['ties'], 'item')} tied, counted as failures"
-        for why in (STRADDLED, MUTE):
+        for why in (STRADDLED, TOKENLESS, MUTE):
             if self.counts[why]:
-                yield f"{_many(self.counts[why], 'item')} not judged: {why}"
+                yield f"{self.counts[why]} of {total} items not judged: {why}"
         if self.counts["missing"]:
             tokens, where = _many(self.counts["missing"], "token"), _many(self.counts["with missing"], "item")
             yield f"{tokens} without a log-probability in the options of {where}, counted as 0"

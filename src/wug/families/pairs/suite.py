@@ -113,7 +113,7 @@ class PairsSuite:
             yield from by_language.estimates()
         if self.settings.target == "word" and sees_right(model):
             yield Notice(RIGHT)
-        yield from (Notice(text) for text in (*self.notices, *seen.notices(self.settings)))
+        yield from (Notice(text) for text in (*self.notices, *seen.notices(self.settings, len(self.pairs))))
 
     def _asked(self, pair: Pair) -> bool:
         return self.settings.target == "sentence" or pair.target is not None
@@ -172,7 +172,7 @@ class PairsSuite:
         why = _why_not(ours, theirs, self.settings)
         seen.add(pair, ours, theirs, judged=why is None)
         if why is not None:
-            return _unjudged(pair, why)
+            return _unjudged(pair, why, seen)
         detail: dict[str, Any] = {
             "good": pair.good,
             "bad": pair.bad,
@@ -223,32 +223,31 @@ class _Seen:
     """What was odd about the scores, counted."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    unjudged: Counter[str] = field(default_factory=Counter)
+    """The number of pairs that were not judged, by the reason."""
 
     def add(self, pair: Pair, ours: Measure, theirs: Measure, *, judged: bool) -> None:
         """Count what is odd about the scores of a pair."""
         count = self.counts
         count["pairs"] += 1
         identical = pair.good == pair.bad
-        if identical:
+        if judged and identical:
             count["identical"] += 1
         elif judged and ours.score == theirs.score:
             count["ties"] += 1
-        if ours.missing or theirs.missing:
+        if judged and (ours.missing or theirs.missing):
             count["missing"] += ours.missing + theirs.missing
             count["with missing"] += (ours.missing > 0) + (theirs.missing > 0)
-            count["mute"] += 0 < ours.tokens == ours.missing or 0 < theirs.tokens == theirs.missing
         if ours.unknown or theirs.unknown:
             count["unknown"] += ours.unknown + theirs.unknown
             count["with unknown"] += 1
         if ours.tokens > 1 or theirs.tokens > 1:
             count["several"] += 1
-        if not ours.tokens or not theirs.tokens:
-            count["none"] += 1
         if ours.not_listed or theirs.not_listed:
             count["not listed"] += ours.not_listed + theirs.not_listed
 
-    def notices(self, settings: Settings) -> Iterator[str]:
-        """What the reader should know."""
+    def notices(self, settings: Settings, total: int) -> Iterator[str]:
+        """Warnings about some of `total` pairs."""
         count = self.counts
         what = "targets" if settings.target == "word" else "sentences"
         if count["identical"]:
@@ -258,25 +257,16 @@ class _Seen:
         if count["missing"]:
             tokens, where = _many(count["missing"], "token"), _many(count["with missing"], what.rstrip("s"))
             yield f"{tokens} without a log-probability in {where}, counted as 0"
-        if count["mute"]:
-            yield f"{_pairs(count['mute'])} not judged: the model gives no log-probability at all for one of the {what}"
+        for why, pairs in self.unjudged.items():
+            yield f"{pairs} of {total} pairs not judged: {why}"
         if count["unknown"]:
             words, where = _many(count["unknown"], "word"), _pairs(count["with unknown"])
             yield f"{words} that the model does not know, in the {what} of {where}"
         if count["not listed"]:
             yield f"{_many(count['not listed'], 'word')} that the unigram model does not have"
-        if settings.target == "word":
-            yield from self._word_notices(settings)
-
-    def _word_notices(self, settings: Settings) -> Iterator[str]:
-        count = self.counts
-        if count["placeless"]:
-            yield f"{_pairs(count['placeless'])} not judged: they differ in more than one place"
-        if count["none"]:
-            yield f"{_pairs(count['none'])} not judged: no token begins in a target"
-        if count["several"]:
-            done = "left out" if settings.single_piece_only else "their log-probabilities are added up"
-            yield f"{_pairs(count['several'])} of {count['pairs']} with a target of several tokens; {done}"
+        if settings.target == "word" and count["several"] and not settings.single_piece_only:
+            some = f"{_pairs(count['several'])} of {count['pairs']}"
+            yield f"{some} with a target of several tokens; their log-probabilities are added up"
 
 
 def _compared(pair: Pair, good: float, bad: float, seen: _Seen) -> Outcome:
@@ -299,22 +289,23 @@ def _without_place(pair: Pair, seen: _Seen) -> Outcome:
         seen.counts["identical"] += 1
         detail = {"good": pair.good, "bad": pair.bad}
         return Outcome(pair.item, "accuracy", False, pair.groups, detail)
-    seen.counts["placeless"] += 1
-    return _unjudged(pair, "the two sentences differ in more than one place")
+    return _unjudged(pair, "the two sentences differ in more than one place", seen)
 
 
 def _why_not(ours: Measure, theirs: Measure, settings: Settings) -> str | None:
     """Why a pair cannot be judged; None where it can."""
+    what = "targets" if settings.target == "word" else "sentences"
     if min(ours.tokens, theirs.tokens) == 0:
-        return "no token begins in the target"
+        return f"no token begins in one of the {what}"
     if ours.tokens == ours.missing or theirs.tokens == theirs.missing:
-        return "the model gives no log-probability here"
+        return f"the model gives no log-probability at all for one of the {what}"
     if settings.single_piece_only and max(ours.tokens, theirs.tokens) > 1:
-        return "the target is several tokens"
+        return "a target has several tokens"
     return None
 
 
-def _unjudged(pair: Pair, why: str) -> Outcome:
+def _unjudged(pair: Pair, why: str, seen: _Seen) -> Outcome:
+    seen.unjudged[why] += 1
     return Outcome(pair.item, "accuracy", None, pair.groups, {"good": pair.good, "bad": pair.bad, "why": why})
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.families.syntaxgym.faults import Faults, kind
-from wug.families.syntaxgym.measures import Measured
+from wug.families.syntaxgym.measures import Measured, Tally
 from wug.families.syntaxgym.options import Choices, choices
 from wug.families.syntaxgym.parts import Region
 from wug.families.syntaxgym.read import conditions_needed, read_suite
@@ -34,16 +34,20 @@ class EvaluatedSuite:
     def rows(self) -> Iterator[Row]:
         """The verdicts on every item, as a run gives them."""
         yield from self.notices
+        tally = Tally()
         for item in self.suite.items:
-            yield from self.suite.judge(item, self.sentences[str(item.number)])
+            yield from self.suite.judge(item, self.sentences[str(item.number)], tally)
+        yield from tally.notices(len(self.suite.items))
 
 
-def read_evaluated(path: Path, gold: Path | None = None, metric: str | None = None) -> EvaluatedSuite:
+def read_evaluated(
+    path: Path, gold: Path | None = None, metric: str | None = None, empty: str = "exclude"
+) -> EvaluatedSuite:
     """A file with `metric_value` in each region; by `metric`, or by what the file's meta says.
 
     Predictions come from it, or from `gold` where it has none.
     """
-    chosen = choices({} if metric is None else {"metric": metric})
+    chosen = choices({"empty": empty, **({} if metric is None else {"metric": metric})})
     suite = read_suite(path, chosen, evaluated=True)
     faults = Faults()
     sentences, metrics = _sentences(suite, faults)
@@ -71,7 +75,8 @@ def _sentences(suite: SyntaxGymSuite, faults: Faults) -> tuple[dict[str, dict[st
                 values = _values(region, metrics, f"{place}, region {region.number}", faults)
                 if len(values) < len(metrics):
                     metrics = metrics[:1]  # a single number says nothing about further metrics
-                regions.append(Measured(region.number, region.text, values, _oovs(region)))
+                empty = not region.text and not values[metrics[0]]
+                regions.append(Measured(region.number, region.text, values, _oovs(region), empty=empty))
             measured[condition.name] = Sentence(condition.layout(suite.join).text, tuple(regions))
     return found, metrics
 

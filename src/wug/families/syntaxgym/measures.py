@@ -37,6 +37,8 @@ class Measured:
     """The words that the model does not know."""
     tokens: tuple[tuple[str | None, float | None], ...] = ()
     """Each token with its bits; None for a further part of the character before it."""
+    empty: bool = False
+    """Whether it has no token with a probability, so that there is nothing to compare."""
 
     def detail(self, primary: str) -> dict[str, Any]:
         """The same as JSON-able data; an infinite surprisal is null there."""
@@ -62,12 +64,21 @@ class Tally:
         self.counts[oddity] = self.counts.get(oddity, 0) + 1
         self.examples.setdefault(oddity, example)
 
-    def notices(self) -> list[Notice]:
-        """A sentence about each oddity."""
+    def notices(self, items: int) -> list[Notice]:
+        """A sentence about each oddity of a suite of so many items."""
         return [
-            Notice(f"{_ODDITIES[oddity][count != 1].format(count)}; the first is {self.examples[oddity]}")
+            Notice(f"{_sentence(oddity, count, items)}; the first is {self.examples[oddity]}")
             for oddity, count in sorted(self.counts.items())
         ]
+
+
+def _sentence(oddity: str, count: int, items: int) -> str:
+    if oddity in _ODDITIES:
+        return _ODDITIES[oddity][count != 1].format(count)
+    return f"{oddity} in {count} of {items} items, as a region that it compares {NO_TOKEN}"
+
+
+NO_TOKEN = "has no token with a probability"
 
 
 _ODDITIES = {
@@ -126,7 +137,8 @@ def measure(
         if not counted and region.text:
             tally.add("tokenless", where)
         tokens = tuple(zip(shown[first:last], bits, strict=True))
-        measured.append(Measured(region.number, region.text, values, tuple(oovs), tokens))
+        empty = all(value is None for value in bits)
+        measured.append(Measured(region.number, region.text, values, tuple(oovs), tokens, empty))
     return measured
 
 

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from wug.families.syntaxgym.faults import Faults
-from wug.families.syntaxgym.formula import Comparison, Logic, Node, canonical
+from wug.families.syntaxgym.formula import WHOLE, Comparison, Logic, Node, canonical
 from wug.families.syntaxgym.parts import Item
-from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.types import Problem
+
+if TYPE_CHECKING:
+    from wug.families.syntaxgym.suite import SyntaxGymSuite
 
 
-def find(suite: SyntaxGymSuite, faults: Faults) -> None:
-    """Add the oddities to `faults`, and as errors what leaves a prediction without a value."""
+def find(suite: SyntaxGymSuite) -> list[Problem]:
+    """What is odd about the items, as warnings."""
+    faults = Faults()
     _stray_spaces(suite, faults)
     _line_breaks(suite, faults)
     _conditions(suite, faults)
     _same_sentences(suite, faults)
     _empty_regions(suite, faults)
-    _empty_regions_used(suite, faults)
+    return faults.warnings
 
 
 def _stray_spaces(suite: SyntaxGymSuite, faults: Faults) -> None:
@@ -88,32 +94,34 @@ def _empty_regions(suite: SyntaxGymSuite, faults: Faults) -> None:
             for region in condition.regions:
                 if not region.text:
                     empty[condition.name, region.number].append(item)
+    compared = {atom for prediction in suite.predictions for atom in prediction.formula.atoms()}
     for (name, number), items in empty.items():
-        if len(items) * 2 < len(suite.items):
+        if len(items) * 2 < len(suite.items) and (number, name) not in compared:
             message = f"region {number} is empty, though not in the other items"
             faults.warn(f"{_listed(items)}, condition {name}", message)
 
 
-def _empty_regions_used(suite: SyntaxGymSuite, faults: Faults) -> None:
-    """Predictions over a region without text: 0 bits by `sum`, nothing by the other metrics."""
-    undefined = [metric for metric in suite.metrics if metric != "sum"]
+def empty_regions_compared(suite: SyntaxGymSuite, faults: Faults) -> None:
+    """Add to `faults` where a prediction compares a region without text, and what becomes of it."""
+    undefined = ", ".join(metric for metric in suite.metrics if metric != "sum")
     for index, prediction in enumerate(suite.predictions):
-        for region, name in prediction.formula.atoms():
-            if not isinstance(region, int):
-                continue
-            bare = [item for item in suite.items if _is_empty(item, name, region)]
-            if not bare:
-                continue
-            place = f"item {bare[0].number}, condition {name}, region {region}"
-            more = f" (and in {len(bare) - 1} other items)" if len(bare) > 1 else ""
-            if undefined:
-                faults.error(
-                    place,
-                    f"is empty{more}, so prediction {index} has no value by {', '.join(undefined)}. "
-                    "Use the metric sum, which is 0 there",
-                )
+        bare: dict[tuple[int | str, str], list[Item]] = defaultdict(list)
+        for item in suite.items:
+            if lacked := prediction.formula.lacks(partial(_is_empty, item)):
+                bare[lacked].append(item)
+        for (region, name), items in bare.items():
+            place = f"item {items[0].number}, condition {name}, region {region}"
+            more = f" (and in {len(items) - 1} other item{'s' * (len(items) > 2)})" if len(items) > 1 else ""
+            so = f"is empty{more}, so prediction {index}"
+            if suite.empty == "exclude":
+                faults.warn(place, f"{so} is not judged there (the option empty=zero counts it as 0 bits)")
+            elif suite.empty == "refuse":
+                faults.error(place, f"{so} has no value. Fill it in, or exclude such items (empty=exclude)")
+            elif undefined:
+                fix = "Use the metric sum, which is 0 there, or exclude such items (empty=exclude)"
+                faults.error(place, f"{so} has no value by {undefined}. {fix}")
             else:
-                faults.warn(place, f"is empty{more}, so prediction {index} takes it as 0 bits")
+                faults.warn(place, f"{so} takes it as 0 bits")
 
 
 def _listed(items: Sequence[Item]) -> str:
@@ -121,6 +129,8 @@ def _listed(items: Sequence[Item]) -> str:
     return f"item{'s' if len(items) > 1 else ''} {numbers}"
 
 
-def _is_empty(item: Item, name: str, region: int) -> bool:
+def _is_empty(item: Item, region: int | str, name: str) -> bool:
     condition = item.condition(name)
-    return condition is not None and not condition.regions[region - 1].text
+    if condition is None:
+        return False
+    return not any(one.text for one in condition.regions if region in (WHOLE, one.number))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wug.errors import UnknownName
 from wug.families.syntaxgym.measures import METRICS
-from wug.families.syntaxgym.parts import Eos, Join
+from wug.families.syntaxgym.parts import Empty, Eos, Join
 from wug.options import Option, read
 
 OPTIONS = (
@@ -16,6 +16,13 @@ OPTIONS = (
         ("space", "detokenized"),
         "space",
         "how regions become a sentence: a space before every region, or none before . , ! ? ; : ' ) ]",
+    ),
+    Option(
+        "empty",
+        ("exclude", "zero", "refuse"),
+        "exclude",
+        "what becomes of an item with no token in a region that a prediction compares: it is excluded and counted, "
+        "the region counts as 0 bits (as in SyntaxGym), or the suite is refused",
     ),
     Option("eos", ("none", "last_region"), "none", "where an end-of-sentence token counts: in no region, or the last"),
     Option(
@@ -34,6 +41,7 @@ class Choices:
 
     join: Join = "space"
     eos: Eos = "none"
+    empty: Empty = "exclude"
     metrics: tuple[str, ...] | None = None
     """None: as the suite says."""
 
@@ -41,7 +49,8 @@ class Choices:
 def choices(options: Mapping[str, str]) -> Choices:
     """The options as they were given, or an error that names the one at fault."""
     values = read(OPTIONS, options, "syntaxgym")
-    return Choices(values["join"], values["eos"], metrics(values["metric"]) if values["metric"] else None)
+    chosen = metrics(values["metric"]) if values["metric"] else None
+    return Choices(values["join"], values["eos"], values["empty"], chosen)
 
 
 def metrics(names: Sequence[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from wug.families.syntaxgym.formula import Formula
 
 Join: TypeAlias = Literal["space", "detokenized"]
 Eos: TypeAlias = Literal["none", "last_region"]
+Empty: TypeAlias = Literal["exclude", "zero", "refuse"]
 
 NO_SPACE_BEFORE = tuple(".,!?;:')]")
 """What `join=detokenized` writes without a space before it."""

@@ -62,12 +62,15 @@ def inspect(path: Path, choices: Choices, faults: Faults, *, evaluated: bool = F
         extra={key: value for key, value in document.items() if key not in _REQUIRED},
         join=choices.join,
         eos=choices.eos,
+        empty=choices.empty,
         metrics=chosen,
         understood=understood,
     )
+    suite = replace(suite, notes=tuple(faults.warnings))
     if not evaluated:
-        oddities.find(suite, faults)
-    return None if faults.errors else replace(suite, warnings=tuple(faults.warnings))
+        faults.warnings += oddities.find(suite)
+        oddities.empty_regions_compared(suite, faults)
+    return None if faults.errors else suite
 
 
 _REQUIRED = {

@@ -11,10 +11,11 @@ from typing import Any, Literal
 from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.sampling import limited, spread
+from wug.families.syntaxgym import oddities
 from wug.families.syntaxgym.circuits import circuit
 from wug.families.syntaxgym.formula import WHOLE
 from wug.families.syntaxgym.measures import Tally, measure
-from wug.families.syntaxgym.parts import Condition, Eos, Item, Join, Prediction
+from wug.families.syntaxgym.parts import Condition, Empty, Eos, Item, Join, Prediction
 from wug.families.syntaxgym.verdicts import Sentence, judge
 from wug.files import checksum
 from wug.types import Check, Notice, Problem, Request, Row, Scorer
@@ -44,13 +45,15 @@ class SyntaxGymSuite:
     """Top-level fields that the format does not name."""
     join: Join = "space"
     eos: Eos = "none"
+    empty: Empty = "exclude"
     metrics: tuple[str, ...] = ("sum",)
     """The primary one first."""
     limit: int | None = None
     """So many of the file's items were taken; None: all."""
     whole: str | None = None
     """The checksum of all of the file's items, where these are not all."""
-    warnings: tuple[Problem, ...] = field(default=(), compare=False)
+    notes: tuple[Problem, ...] = field(default=(), compare=False)
+    """Warnings from reading the file."""
     understood: str | None = field(default=None, compare=False)
     """How a table was read, in a line; None for JSON, which can be read in one way only."""
     kind: str = "syntaxgym"
@@ -91,7 +94,8 @@ class SyntaxGymSuite:
     def options(self) -> Mapping[str, str]:
         """What the numbers depend on besides the sentences."""
         chosen = {"join": self.join, "eos": self.eos, "metric": ",".join(self.metrics), "unit": "bits"}
-        return {**chosen, **limited(self.limit, 1)}
+        empty = {} if self.empty == "exclude" else {"empty": self.empty}
+        return {**chosen, **empty, **limited(self.limit, 1)}
 
     @property
     def checks(self) -> Sequence[Check]:
@@ -130,6 +134,11 @@ class SyntaxGymSuite:
         }
 
     @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What is odd about the file and its items."""
+        return (*self.notes, *oddities.find(self))
+
+    @property
     def groups(self) -> Mapping[str, str]:
         """What every outcome is filed under."""
         return {"circuit": self.circuit} if self.circuit else {}
@@ -143,7 +152,10 @@ class SyntaxGymSuite:
         """The same suite with only so many of its items, spread evenly over it; its options say so."""
         if items >= len(self.items):
             return self
-        return replace(self, items=spread(self.items, items), limit=items, whole=self.checksum)
+        kept = spread(self.items, items)
+        gone = {f"item {item.number}" for item in self.items} - {f"item {item.number}" for item in kept}
+        notes = tuple(note for note in self.notes if note.place.partition(",")[0] not in gone)
+        return replace(self, items=kept, notes=notes, limit=items, whole=self.checksum)
 
     def requests(self) -> list[Request]:
         """Each distinct sentence once."""
@@ -156,6 +168,8 @@ class SyntaxGymSuite:
             yield Notice(str(problem))
         if self._compares_regions and sees_right(model):
             yield Notice(RIGHT)
+        if not self.predictions:
+            yield Notice("the suite has no predictions")
         requests = self.requests()
         answers = {request.text: scored for request, scored in zip(requests, model.score(requests), strict=True)}
         tally = Tally()
@@ -173,8 +187,8 @@ class SyntaxGymSuite:
                     place=_place(item, condition),
                 )
                 sentences[condition.name] = Sentence(layout.text, tuple(measured))
-            yield from self.judge(item, sentences)
-        yield from tally.notices()
+            yield from self.judge(item, sentences, tally)
+        yield from tally.notices(len(self.items))
 
     @property
     def _compares_regions(self) -> bool:
@@ -182,7 +196,7 @@ class SyntaxGymSuite:
         spoken_of = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]
         return not spoken_of or any(region != WHOLE for region in spoken_of)
 
-    def judge(self, item: Item, sentences: Mapping[str, Sentence]) -> Iterator[Row]:
+    def judge(self, item: Item, sentences: Mapping[str, Sentence], tally: Tally) -> Iterator[Row]:
         """The rows of one item: each prediction, then all of them, by every metric."""
         yield from judge(
             str(item.number),
@@ -191,6 +205,8 @@ class SyntaxGymSuite:
             metrics=self.metrics,
             groups=self.groups,
             suite=self.name,
+            empty=self.empty,
+            tally=tally,
         )
 
 

@@ -15,7 +15,7 @@ SURPRISALS = ("suite", "item_number", "condition_name", "region_number", "conten
 def tsv(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """Columns and rows: each prediction on each item, by the suite's primary metric."""
     rows = [
-        (result.suite, str(prediction.index), outcome.item, bool(outcome.value))
+        (result.suite, str(prediction.index), outcome.item, outcome.value)
         for result in results
         for outcome in result.outcomes
         if (prediction := prediction_of(outcome.check)) is not None and not prediction.metric

@@ -9,14 +9,14 @@ Grouping is with ( ) or [ ]. `=` means close, `==` and `!=` are exact.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
 from wug.families.syntaxgym.formula import parse as _parser
-from wug.families.syntaxgym.formula.evaluate import Surprisal, close, compare, margin_of, value_of
+from wug.families.syntaxgym.formula.evaluate import Surprisal, close, compare, lacking, margin_of, value_of
 from wug.families.syntaxgym.formula.tree import (
     WHOLE,
     Atom,
@@ -86,6 +86,14 @@ class Formula:
             return replace(atom, region=region)
 
         return replace(self, tree=with_atoms(self.tree, resolved))
+
+    def lacks(self, empty: Callable[[int | str, str], bool]) -> tuple[int | str, str] | None:
+        """The first region and condition whose emptiness leaves the prediction without a value; None if there is none.
+
+        An empty region only drops out of a sum with another region of its condition that is not empty.
+        """
+        found = next(lacking(self.tree, empty), None)
+        return None if found is None else (found.region, found.condition)
 
     def holds(self, value: Surprisal) -> bool:
         """Whether the prediction is true of these values; FormulaError where it has no value."""

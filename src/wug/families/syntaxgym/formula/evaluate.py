@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from statistics import fmean
 from typing import NoReturn, TypeAlias
 
 from wug.errors import FormulaError
 from wug.families.syntaxgym.formula import tree
-from wug.families.syntaxgym.formula.tree import Node, is_truth
+from wug.families.syntaxgym.formula.tree import Atom, Node, children, is_truth
 
 Surprisal: TypeAlias = Callable[[int | str, str], float]
 """The value of a region (a number, or `*`) in a condition."""
@@ -59,6 +59,42 @@ def margin_of(node: Node, value: Surprisal, source: str) -> float:
             return _distance(node.operator, apart, right)
         case _:
             raise AssertionError("only a truth value has a margin")
+
+
+def lacking(node: Node, empty: Callable[[int | str, str], bool]) -> Iterator[Atom]:
+    """The atoms of empty regions that are not added to others of their condition that are not empty.
+
+    A comparison of numbers counts as the difference of its sides.
+    """
+    if isinstance(node, tree.Comparison) and not is_truth(node.left):
+        terms = [*_terms(node.left, 1), *_terms(node.right, -1)]
+    else:
+        terms = [] if is_truth(node) else list(_terms(node, 1))
+    sums: dict[tuple[int, str], list[Atom]] = {}
+    for sign, term in terms:
+        if isinstance(term, Atom):
+            sums.setdefault((sign, term.condition), []).append(term)
+    for atoms in sums.values():
+        if all(empty(atom.region, atom.condition) for atom in atoms):
+            yield from atoms
+    for below in [term for _, term in terms] or [node]:
+        for child in children(below):
+            yield from lacking(child, empty)
+
+
+def _terms(node: Node, sign: int) -> Iterator[tuple[int, Node]]:
+    """What a sum adds up, each with its sign."""
+    match node:
+        case tree.Arithmetic() if node.operator in "+-":
+            yield from _terms(node.left, sign)
+            yield from _terms(node.right, sign if node.operator == "+" else -sign)
+        case tree.Call() if node.function == "sum":
+            for argument in node.arguments:
+                yield from _terms(argument, sign)
+        case tree.Signed():
+            yield from _terms(node.operand, -sign if node.sign == "-" else sign)
+        case _:
+            yield sign, node
 
 
 def compare(sign: str, left: float, right: float) -> bool:

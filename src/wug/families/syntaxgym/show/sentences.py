@@ -25,7 +25,7 @@ def item(row: Placed, judgements: Sequence[Placed], *, result: Result, marks: Se
     failed = [other.outcome.check for other in judgements if other.outcome.value is False]
     parts: list[Part | None] = [verdicts(outcome), _table(f"Item {outcome.item}", sentences, result, marked)]
     return Item(
-        note="" if margin is None else f"margin {bits(margin)} bits",
+        note=str(outcome.detail.get("why") or "") if margin is None else f"margin {bits(margin)} bits",
         fails=outcome.value is False,
         sentence=_text(next(iter(sentences.values()), ())),
         failed=() if prediction else tuple(check for check in failed if prediction_of(check)),
