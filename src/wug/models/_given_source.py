@@ -33,6 +33,8 @@ class Line:
     ends: Sequence[int]
     names: tuple[str, ...] | None = None
     """The tokens' own names, where they differ from the text they stand for."""
+    notices: tuple[str, ...] = ()
+    """As `Scored.notices`."""
 
 
 class Tokenising(Protocol):
@@ -48,7 +50,10 @@ def lines(tokenise: Tokenising, requests: Sequence[Request], *, cut: bool = True
     ids, starts, ends = (column.tolist() for column in (found.ids.flat, found.starts, found.ends))
     bounds = zip(found.ids.starts.tolist(), found.ids.lengths.tolist(), strict=True)
     parts = [slice(start, start + length) for start, length in bounds]
-    return [Line(ids[part], starts[part], ends[part], found.pieces.get(n)) for n, part in enumerate(parts)]
+    return [
+        Line(ids[part], starts[part], ends[part], found.pieces.get(n), found.notices.get(n, ()))
+        for n, part in enumerate(parts)
+    ]
 
 
 class Reader(Protocol):
@@ -175,6 +180,7 @@ def assembled(
             tuple(line.ends),
             tuple(values[here]),
             line.names,
+            line.notices,
             entropies=entropies,
             ranks=None if ranks is None else tuple(None if rank is None else int(rank) for rank in ranks),
             closed=None if closed is None else tuple(closed[here]),

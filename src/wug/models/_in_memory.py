@@ -23,6 +23,7 @@ from wug.models._fingerprint import commit_of
 from wug.models._loading import Loading
 from wug.models._options import DTYPES
 from wug.models._spec import ModelSpec
+from wug.models._tokenizer import differing_probe, guard_embeddings
 
 LOADING = ("dtype", "device", "trust_remote_code", "quantize", "adapter", "device_map", "gguf")
 """Options that are about loading: whoever hands a model over has seen to them."""
@@ -78,8 +79,18 @@ def adopt(kind: str, model: Any, tokenizer: Any, options: Mapping[str, str]) -> 
         raise ModelError(f"{type(model).__name__}: some of its weights are not in memory. Load it whole")
     spec, source = _source(kind, model)
     fresh = None if source is None else _from_files(source, model)
-    if tokenizer is None:
-        tokenizer = None if fresh is None else fresh.tokenizer
+    if fresh is not None and tokenizer is None:
+        tokenizer = fresh.tokenizer
+    elif fresh is not None and fresh.tokenizer.is_fast:
+        probe = differing_probe(tokenizer, fresh.tokenizer.backend_tokenizer)
+        if probe is not None:
+            log.warning(
+                "%s: the given tokenizer (%s) tokenizes %r differently from the model's files, and is used as given. "
+                "Without tokenizer=… wug uses that of the files",
+                spec,
+                type(tokenizer).__name__,
+                probe,
+            )
     if tokenizer is None:
         raise InputError(f"{spec}: it has no tokenizer beside it. Give one: wug.open_model(model, tokenizer=…)")
     if fresh is not None and _same(kind, fresh, model, tokenizer):
@@ -93,6 +104,7 @@ def adopt(kind: str, model: Any, tokenizer: Any, options: Mapping[str, str]) -> 
         fingerprint = _digest(kind, model, tokenizer)
     # Weights are shared, all else is copied: what is set for asking, such as no dropout, is set there alone.
     body = copy.deepcopy(model, {id(tensor): tensor for tensor in weights}).eval()
+    guard_embeddings(body, tokenizer, spec)
     loaded = _weights.Loaded(body, copy.deepcopy(tokenizer), name, fingerprint)
     return Adopted(loaded, spec, fresh is not None, model)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +15,8 @@ from wug.errors import ModelError
 from wug.models._ragged import Ints, Ragged, flatten
 from wug.models._word_table import Word, WordTable, takes_words_apart
 from wug.types import Request
+
+DROPPED = "lack characters that the tokenizer drops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,14 @@ class Tokenised:
     ends: Ints
     pieces: Mapping[int, tuple[str, ...]]
     """The tokens' names, for those texts that have unknown words."""
+    notices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """As `Scored.notices`, for those texts that have any."""
 
 
 class Tokeniser:
     """Wraps a Hugging Face tokenizer: token ids and character offsets, no special tokens."""
 
-    __slots__ = ("_backend", "_bytes", "_table", "_unknown", "hf")
+    __slots__ = ("_backend", "_bytes", "_drops", "_table", "_unknown", "hf")
 
     def __init__(self, hf: Any) -> None:
         if not hf.is_fast:
@@ -46,6 +50,7 @@ class Tokeniser:
         self._backend.no_padding()
         self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
         self._bytes = _byte_counts(self._backend)
+        self._drops = _dropping(self._backend)
         self._table = WordTable(self._words) if takes_words_apart(self._backend) else None
 
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> Tokenised:
@@ -60,9 +65,9 @@ class Tokeniser:
         return None if found is None else Tokenised(*found, {})
 
     def _words(self, words: list[str]) -> list[Word] | None:
-        """The tokens of words that stand alone; None where one has an unknown part."""
+        """The tokens of words that stand alone; None where one has an unknown or dropped part."""
         found = self._by_offsets(words)
-        if found.pieces:
+        if found.pieces or found.notices:
             return None
         bounds = np.append(0, np.cumsum(found.ids.lengths)).tolist()
         columns = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
@@ -97,7 +102,11 @@ class Tokeniser:
                 spans = zip(encoding.ids, first, ends[-1], strict=True)
                 pieces[place] = tuple(self.hf.unk_token if i == self._unknown else text[a:b] for i, a, b in spans)
         count = len(ids.flat)
-        return Tokenised(ids, flatten(starts, count), flatten(ends, count), pieces)
+        notices: dict[int, tuple[str, ...]] = {}
+        if self._drops is not None:
+            each = enumerate(zip(texts, encoded, strict=True))
+            notices = {place: (DROPPED,) for place, (text, encoding) in each if self._drops(text, encoding.offsets)}
+        return Tokenised(ids, flatten(starts, count), flatten(ends, count), pieces, notices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +136,35 @@ def _byte_counts(backend: Any) -> _Bytes | None:
     for token in described["added_tokens"]:
         size[token["id"]] = -1  # cannot come from plain text; if it does, sizes do not add up
     return _Bytes(size, blank)
+
+
+def _dropping(backend: Any) -> Callable[[str, Sequence[tuple[int, int]]], bool] | None:
+    """Whether a tokenizer drops something of a text, given its offsets; None for one that drops nothing.
+
+    BPE drops what its vocabulary lacks if it has no unknown token.
+    """
+    described = json.loads(backend.to_str())
+    model = described["model"]
+    if model["type"] != "BPE" or model.get("unk_token") is not None or model.get("byte_fallback"):
+        return None
+    if '"ByteLevel"' not in json.dumps([described["normalizer"], described["pre_tokenizer"]]):
+        return _leaves_out
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    known = bytes(byte for byte, name in bytes_to_unicode().items() if backend.token_to_id(name) is not None)
+    if len(known) == 256:
+        return None
+    return lambda text, _: bool(text.encode("utf-8", "surrogatepass").translate(None, known))
+
+
+def _leaves_out(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
+    """Whether a letter or digit of a text is in no token."""
+    last = 0
+    for start, end in [*offsets, (len(text), len(text))]:
+        if any(map(str.isalnum, text[last:start])):
+            return True
+        last = max(last, end)
+    return False
 
 
 def word_spans(backend: Any, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
@@ -168,7 +206,8 @@ def cut_off(found: Tokenised, requests: Sequence[Request]) -> Tokenised:
     bounds = np.append(0, np.cumsum(keep))[np.append(0, np.cumsum(found.ids.lengths))]
     lengths = np.diff(bounds)
     pieces = {place: names[: int(lengths[place])] for place, names in found.pieces.items()}
-    return Tokenised(Ragged(found.ids.flat[keep], lengths), found.starts[keep], found.ends[keep], pieces)
+    kept = Ragged(found.ids.flat[keep], lengths)
+    return Tokenised(kept, found.starts[keep], found.ends[keep], pieces, found.notices)
 
 
 def visible(text: str, start: int) -> int:

@@ -23,6 +23,7 @@ from wug.models._loading import Loading
 from wug.models._quantized import hush, prepare, require_right, settings
 from wug.models._shape import shape_of
 from wug.models._spec import ModelSpec
+from wug.models._tokenizer import guard_embeddings, load_tokenizer
 from wug.stages import stage
 
 __all__ = ["Loaded", "load"]
@@ -105,7 +106,7 @@ def _read(spec: ModelSpec, auto: str, how: Loading, origin: Origin, *, cached: b
         with unchanged(*origin.files, *adapter), warnings.catch_warnings(), _without_bars(origin.gguf):
             if placed:
                 warnings.simplefilter("ignore")  # of packages that tell what they do not use
-            tokenizer = transformers.AutoTokenizer.from_pretrained(origin.where, **common)
+            tokenizer = load_tokenizer(origin.where, spec, common)
             model, info = getattr(transformers, auto).from_pretrained(
                 origin.where,
                 dtype=how.dtype if how.dtype == "auto" else getattr(torch, how.dtype),
@@ -114,6 +115,7 @@ def _read(spec: ModelSpec, auto: str, how: Loading, origin: Origin, *, cached: b
                 **common,
             )
             _require_weights(info, spec)
+            guard_embeddings(model, tokenizer, spec)
             if how.quantize != "no":
                 prepare(model)
                 require_right(model, how.quantize, origin.files[0] if local else snapshot(spec), spec)

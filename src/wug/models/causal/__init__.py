@@ -255,6 +255,7 @@ class CausalModel:
             tokens.ends.astype(np.int32),
             placed(engine.collect(asked, count, closed=not reading.boundary)),
             tokens.pieces,
+            tokens.notices,
             beside=_of_each(columns, offsets),
         )
 

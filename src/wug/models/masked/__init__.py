@@ -266,6 +266,7 @@ def _assemble(
             tuple(ends[place] for place in here),
             tuple(values[place] for place in here),
             None if names is None else tuple(names[place - first] for place in here),
+            tokens.notices.get(number, ()),
             entropies=entropies,
             ranks=None if ranks is None else tuple(None if rank is None else int(rank) for rank in ranks),
         )

@@ -121,6 +121,11 @@ class Seq2SeqModel:
         for text, tokens in zip(texts, sequences, strict=True):
             if not tokens:
                 raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {text!r}")
+            if max(tokens) >= self._facts.vocabulary:
+                raise ModelError(
+                    f"{self.id}: the tokenizer gives token {max(tokens):,} for the source {text!r}, and the model has "
+                    f"{self._facts.vocabulary:,}. The tokenizer is probably that of another model"
+                )
         limit = self._facts.source_limit or sys.maxsize
         most = {n: source.most for n, source in enumerate(sources) if isinstance(source, Source)}
         asked = {n: tokens for n, tokens in enumerate(sequences) if len(tokens) <= limit}

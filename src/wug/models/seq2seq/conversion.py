@@ -26,7 +26,7 @@ from wug.models._weights import Loaded
 from wug.models.seq2seq.facts import Facts, SavedWords
 from wug.models.seq2seq.translator import Fallback, Translator, tokens
 
-FORM = "1"
+FORM = "2"
 """Of the conversions; raised when they are made differently."""
 PROBES = (1, 3, 7, 12, 20, 40)
 """Lengths of the probes, in tokens."""

@@ -50,7 +50,7 @@ class MarianTokeniser:
         the tokens which the tokenizer gave is checked.
         """
         written: Any = import_module("sentencepiece.sentencepiece_pb2")  # has no types
-        told = written.SentencePieceText.FromString(self.hf.spm_target.EncodeAsSerializedProto(text))
+        told = written.SentencePieceText.FromString(self.hf.spm_target.encode(text, out_type="serialized_proto"))
         if [self.hf.encoder.get(piece.piece, self._unknown) for piece in told.pieces] != list(ids):
             raise InputError(
                 f"the places of this text's tokens cannot be told: {text!r}. "

@@ -92,7 +92,8 @@ class HubReader:
             return line
         named = line.names or tuple(text[a:b] for a, b in zip(line.starts, line.ends, strict=True))
         mark: str = self.tokenise.hf.convert_ids_to_tokens(self.end)
-        return Line([*line.ids, self.end], [*line.starts, len(text)], [*line.ends, len(text)], (*named, mark))
+        ids, starts, ends = [*line.ids, self.end], [*line.starts, len(text)], [*line.ends, len(text)]
+        return Line(ids, starts, ends, (*named, mark), line.notices)
 
 
 def scorer(loaded: Loaded, known: Facts, spec: ModelSpec, options: Mapping[str, Any]) -> SourceScorer | SpanScorer:

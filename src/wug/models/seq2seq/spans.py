@@ -142,7 +142,7 @@ def _kept(request: Request, line: Line) -> Line:
     here = [place for place, start in enumerate(line.starts) if low <= start < high]
     names = None if line.names is None else tuple(line.names[place] for place in here)
     ids, starts, ends = ([column[place] for place in here] for column in (line.ids, line.starts, line.ends))
-    return Line(ids, starts, ends, names)
+    return Line(ids, starts, ends, names, line.notices)
 
 
 def _spans(number: int, request: Request, line: Line) -> Iterator[_Span]:
