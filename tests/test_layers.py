@@ -10,14 +10,15 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("numerals", "brief", "scores", "distributions", "stages", "identity"),
+    *("arguments", "numerals", "brief", "scores", "distributions", "stages", "identity"),
 }
 ALLOWED = {
-    "types": {"brief"},
+    "arguments": {"errors"},
+    "types": {"brief", "errors"},
     "identity": set(),
     "numerals": set(),
     "brief": {"identity", "numerals", "types"},
-    "errors": {"types"},
+    "errors": set(),
     "files": {"errors"},
     "registry": {"errors", "types"},
     "options": {"errors", "files"},
@@ -26,7 +27,7 @@ ALLOWED = {
     "stats": {"distributions", "identity", "types"},
     "stats_paired": {"distributions", "stats"},
     "alignment": {"errors", "types"},
-    "tables": {"errors", "files"},
+    "tables": {"arguments", "errors", "files"},
     "scores": {"types"},
     "stages": set(),
     "data": {"data", "errors", "files"},

@@ -167,7 +167,7 @@ def test_a_flag_reaches_the_models_that_have_the_option() -> None:
     [
         (
             "wug_agreement_pp -S metric=mean,sum -S join=detokenized -S eos=last_region -M dtype=bfloat16 -M bos=no",
-            "causal/wug-causal@e54f439a847b,bfloat16|bos:no|join:detokenized|eos:last_region|metric:sum,mean|unit:bits",
+            "causal/wug-causal@89bcce70a285,bfloat16|bos:no|join:detokenized|eos:last_region|metric:sum,mean|unit:bits",
         ),
         (
             "wug_coord --model wug-lstm -S target=word -M eos=yes",
@@ -176,7 +176,7 @@ def test_a_flag_reaches_the_models_that_have_the_option() -> None:
         ),
         (
             "wug_coord --target word --model wug-masked -M pll=original --no-mask-target",
-            "masked/wug-masked@00124ae6a086,float32|pll:original|target:word|normalise:none|mask_target:no",
+            "masked/wug-masked@9b4a3896eb83,float32|pll:original|target:word|normalise:none|mask_target:no",
         ),
         (
             "localism --model oracle:pcfgset?error=0.3&mistake=early&seed=5",

@@ -41,7 +41,7 @@ def test_an_unknown_column_names_the_nearest(table: Table) -> None:
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="different lengths"):
+    with pytest.raises(InputError, match="different lengths"):
         Table({"a": [1], "b": []})
 
 

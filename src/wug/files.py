@@ -96,6 +96,16 @@ def largest() -> int:
     return int(given)
 
 
+def refuse_surrogates(text: str, place: str | None = None) -> str:
+    """The text, or an InputError if it has a lone surrogate: no tokenizer and no file can represent one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        near = text[max(0, error.start - 30) : error.end + 30]
+        raise InputError(f"{near!r} contains a lone surrogate, which is not a character", place=place) from None
+    return text
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, compressed or not, without a byte-order mark; line ends as they are."""
     data = read_bytes(path)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import csv
 import html
-import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from wug.arguments import checked, members
 from wug.errors import InputError, MissingExtra, UnknownName
 from wug.files import user_path, write_bytes, write_text, writing
 
@@ -32,6 +34,7 @@ LONG = 80
 """Characters of a value that a notebook shows."""
 
 
+@members(checked)
 class Table:
     """Columns of equal length, in order, each with its name."""
 
@@ -44,7 +47,7 @@ class Table:
         }
         lengths = {name: len(values) for name, values in self._columns.items()}
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"columns of different lengths: {lengths}")
+            raise InputError(f"columns of different lengths: {lengths}")
         given = kinds or {}
         self._kinds: dict[str, Kind] = {name: given.get(name) or _kind(self._columns[name]) for name in self._columns}
 
@@ -66,6 +69,8 @@ class Table:
 
     def __getitem__(self, name: str) -> list[Any]:
         """The values of a column."""
+        if not isinstance(name, str):
+            raise InputError(f"table[{name!r}]: write the name of a column; rows are in table.to_dicts()")
         if name not in self._columns:
             raise UnknownName("column", name, self._columns)
         return self._columns[name]
@@ -142,8 +147,11 @@ class Table:
             }
         )
 
-    def write(self, path: str | Path, format: str | None = None) -> None:
-        """Write a file as CSV, TSV, JSON, JSON lines or Parquet: as its name ends, where `format` does not say."""
+    def write(self, path: str | Path, format: str | None = None, *, raw: bool = False) -> None:
+        """Write a file as CSV, TSV, JSON, JSON Lines or Parquet: by its suffix, or as `format` says.
+
+        In CSV and TSV, text that a spreadsheet would evaluate (`=1+1`, `-`) gets a leading apostrophe, unless `raw`.
+        """
         target = user_path(path)
         form = format or target.suffix.lower().removeprefix(".")
         if form not in FORMATS:
@@ -155,26 +163,23 @@ class Table:
         if form == "parquet":
             self._write_parquet(target)
         else:
-            write_text(target, self.text(form))
+            write_text(target, self.text(form, raw=raw))
 
-    def text(self, format: str) -> str:
-        """The whole table as text: csv, tsv, json or jsonl."""
+    def text(self, format: str, *, raw: bool = False) -> str:
+        """The whole table as text: csv, tsv, json or jsonl; `raw` as in `write`."""
         match format:
             case "csv" | "tsv":
-                return self._delimited("," if format == "csv" else "\t")
+                lines = delimited_lines(self._columns, self._cells(), "," if format == "csv" else "\t", raw=raw)
+                return "".join(f"{line}\n" for line in lines)
             case "json":
-                return json.dumps([_finite(row) for row in self.rows()], ensure_ascii=False, indent=1) + "\n"
+                return json.dumps([finite(row) for row in self.rows()], ensure_ascii=False, indent=1) + "\n"
             case "jsonl":
-                return "".join(json.dumps(_finite(row), ensure_ascii=False) + "\n" for row in self.rows())
+                return "".join(json.dumps(finite(row), ensure_ascii=False) + "\n" for row in self.rows())
         raise UnknownName("format", format, [name for name in FORMATS if name != "parquet"])
 
-    def _delimited(self, delimiter: str) -> str:
-        out = io.StringIO()
-        writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(self._columns)
-        for row in zip(*self._columns.values(), strict=True):
-            writer.writerow([_cell(value) for value in row])
-        return out.getvalue()
+    def _cells(self) -> Iterator[list[Any]]:
+        """The rows as a delimited file has them."""
+        return ([_cell(value) for value in row] for row in zip(*self._columns.values(), strict=True))
 
     def _write_parquet(self, path: Path) -> None:
         table = self.to_arrow()
@@ -225,7 +230,7 @@ def _pandas_type(values: list[Any], kind: Kind) -> Any:
 
 def _text(value: Any) -> str:
     """Lists and dictionaries as JSON, everything else as it is written."""
-    return json.dumps(_finite(value), ensure_ascii=False) if isinstance(value, (list, tuple, dict)) else str(value)
+    return json.dumps(finite(value), ensure_ascii=False) if isinstance(value, (list, tuple, dict)) else str(value)
 
 
 def _cell(value: Any) -> Any:
@@ -244,13 +249,51 @@ def _html_cell(value: Any) -> str:
     return f'<td style="text-align:left">{html.escape(text if len(text) <= LONG else text[: LONG - 1] + "…")}</td>'
 
 
-def _finite(value: Any) -> Any:
-    """The same with None for what JSON has no number for."""
+def finite(value: Any) -> Any:
+    """The same data with None for numbers that JSON cannot represent."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _finite(inner) for key, inner in value.items()}
-    return [_finite(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+        return {str(key): finite(inner) for key, inner in value.items()}
+    return [finite(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
+def delimited_lines(
+    columns: Iterable[str], rows: Iterable[Sequence[Any]], delimiter: str, *, raw: bool = False
+) -> Iterator[str]:
+    """The lines of a CSV or TSV file; text that a spreadsheet would evaluate is guarded, unless `raw`."""
+    out = _Line()
+    # The writer quotes the characters of its own line end: with CR LF, a lone CR in a value is quoted.
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
+    cell = _as_is if raw else no_formula
+    for row in chain((columns,), rows):
+        writer.writerow(map(cell, row))
+        yield out.text
+
+
+class _Line:
+    """Takes one row at a time from a CSV writer."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, row: str) -> None:
+        """Keep a row, without its line end."""
+        self.text = row.removesuffix("\r\n")
+
+
+def no_formula(value: Any) -> Any:
+    """The value of a cell; text that a spreadsheet would evaluate as a formula gets a leading apostrophe."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return _as_is(value)
+
+
+def _as_is(value: Any) -> Any:
+    return "" if value is None else value
+
+
+_NUMBER = re.compile(r"-?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 
 def _counted(count: int, noun: str) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from wug.errors import InputError
+
 LN2 = math.log(2)
 
 
@@ -38,6 +40,8 @@ class Traits:
     """The next model can be loaded while another one is being scored."""
     sees_right_context: bool = False
     """Words to the right of a token change its probability."""
+    windows: bool = False
+    """Texts longer than the context window are read in windows (`Reading`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,13 @@ class Reading:
     """Tokens that are read at a time, of a text that is longer; None: as many as the model can take."""
     stride: int | None = None
     """Tokens by which a window goes on; None: half of it."""
+    window_bos: bool = True
+    """Whether a window that begins within the text gets a BOS token, as the text itself does."""
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether anything but the default is wanted of windows."""
+        return self.window is not None or self.stride is not None or not self.window_bos
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +171,11 @@ class Scored:
 
     def slice(self, start: int = 0, end: int | None = None) -> slice:
         """Which tokens count in the characters `start:end`; without `end`, marks after the text too."""
-        first = bisect_left(self.starts, start)
-        return slice(first, len(self.starts) if end is None else bisect_left(self.starts, end))
+        try:
+            first = bisect_left(self.starts, start)
+            return slice(first, len(self.starts) if end is None else bisect_left(self.starts, end))
+        except TypeError:
+            raise InputError(f"characters {start!r} to {end!r}: write two whole numbers") from None
 
     def logprob(self, start: int = 0, end: int | None = None) -> float:
         """Natural log-probability of the characters `start:end`; a token without one counts as 0."""
@@ -169,7 +183,7 @@ class Scored:
 
     def surprisal(self, start: int = 0, end: int | None = None) -> float:
         """Bits of surprisal of the characters `start:end`; a token without any counts as 0."""
-        return -self.logprob(start, end) / LN2
+        return -self.logprob(start, end) / LN2 + 0.0
 
 
 @dataclass(frozen=True, slots=True)

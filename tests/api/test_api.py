@@ -78,10 +78,10 @@ def test_dir_has_the_api_and_nothing_else() -> None:
         wug.opn_model  # noqa: B018
 
 
-def test_help_fits_two_screens() -> None:
+def test_help_fits_three_screens() -> None:
     lines = pydoc.plain(pydoc.render_doc(wug)).splitlines()
     on_screen = sum(max(1, math.ceil(len(line) / 120)) for line in lines)
-    assert on_screen <= (100 if sys.version_info < (3, 13) else 150)  # 3.13 gives each parameter a line
+    assert on_screen <= (150 if sys.version_info < (3, 13) else 200)  # 3.13 gives each parameter a line
 
 
 def test_one_text_has_one_answer_and_any_iterable_a_list(model: wug.Model) -> None:
@@ -96,7 +96,7 @@ def test_one_text_has_one_answer_and_any_iterable_a_list(model: wug.Model) -> No
 
 
 def test_what_is_no_text_is_refused_with_its_place(model: wug.Model) -> None:
-    with pytest.raises(InputError, match=r"text 1 is no text but nan \(a float\)"):
+    with pytest.raises(InputError, match=r"texts\[1\] must be str, not float"):
         model.score(["the boy", math.nan])  # type: ignore[list-item]
     with pytest.raises(ModelError, match=r"scores text and writes none. Ask it with score\(\)"):
         model.generate("the boy")
@@ -112,7 +112,7 @@ def test_a_model_that_writes_answers_one_source_or_several() -> None:
 
 def test_options_are_keywords_of_pythons_own_types(folders: list[Path]) -> None:
     assert wug.open_model(folders[0], bos=False, nodes=64).options["bos"] == "no"
-    assert wug.open_model(str(folders[0]), {"bos": "no"}).options["bos"] == "no"
+    assert wug.open_model(str(folders[0]), options={"bos": "no"}).options["bos"] == "no"
     assert wug.open_model(folders[0], dtype=None, device="cpu").options["dtype"] == "float32"
     with pytest.raises(UnknownOption, match=r"unknown option 'dtyp' of causal models. Did you mean 'dtype'"):
         wug.open_model(folders[0], dtyp="float16")
@@ -130,10 +130,10 @@ def test_a_typo_in_an_option_of_a_suite_is_an_error() -> None:
 
 
 def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(InputError, match=r"3 \(a int\) is no model. Give a name such as 'causal:gpt2'"):
-        wug.open_model(3, tokenizer=None)
+    with pytest.raises(InputError, match=r"3 is not a model. Give a name such as 'causal:gpt2'"):
+        wug.open_model(3, tokenizer=None)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="tokenizer= is for a model that is loaded"):
-        wug.open_model("causal:gpt2", tokenizer=object())
+        wug.open_model("causal:gpt2", tokenizer=object())  # type: ignore[arg-type]
 
 
 def test_an_open_model_is_taken_as_it_is(model: wug.Model) -> None:
@@ -201,9 +201,9 @@ def test_without_a_model_the_built_in_one_is_asked() -> None:
 
 
 def test_nothing_to_ask_is_an_error(model: wug.Model) -> None:
-    with pytest.raises(InputError, match="there is no suite to ask"):
+    with pytest.raises(InputError, match="there is no suite"):
         wug.run([], model)
-    with pytest.raises(InputError, match="a int is no suite"):
+    with pytest.raises(InputError, match="int is not a suite"):
         wug.run([3], model)  # type: ignore[list-item]
     with pytest.raises(InputError, match="limit=0: write a whole number, 1 or more"):
         wug.run(wug.read_suite(SUITE), model, limit=0)
@@ -408,7 +408,7 @@ def test_faults_of_a_dictionary_name_no_file_of_ours() -> None:
     assert "/" not in str(caught.value)
     with pytest.raises(InputError, match="holds what JSON has no word for"):
         wug.read_suite({"meta": {1, 2}})
-    with pytest.raises(InputError, match="a int is no suite"):
+    with pytest.raises(InputError, match="int is not a suite"):
         wug.read_suite(3)  # type: ignore[arg-type]
 
 

@@ -40,7 +40,7 @@ class SlowScorer:
 
 def main() -> None:
     asked, db, cache, pause = sys.argv[1:]
-    opening.model_spec = lambda text, options=None: ModelSpec("oracle", "slow")
+    opening.model_spec = lambda text, options=None, device=None: ModelSpec("oracle", "slow")
     opening.open_model = lambda named, options=None: opening.Opened(SlowScorer(Path(asked), float(pause)))
     from wug.cli.main import main as wug
 

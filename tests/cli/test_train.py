@@ -76,6 +76,7 @@ def test_a_model_of_text_learns_and_its_backend_scores_with_it(
     usual, odd = model.score([Request("The cat sleeps."), Request("sleeps. cat The")])
     assert sum(filter(None, usual.logprobs)) > sum(filter(None, odd.logprobs))
     assert "wug train" in (folder / "README.md").read_text(encoding="utf-8")
+    assert model.training_context == "sentence"
 
 
 @pytest.mark.parametrize(("network", "backend"), [("t5", "seq2seq"), ("lstm", "attention_lstm")])

@@ -165,11 +165,15 @@ def test_requests_of_several_readings_are_answered_in_order(tiny_causal: Maker) 
     assert [scored.closed is not None for scored in found] == [False, False, False, True]
 
 
+@pytest.mark.parametrize("window_bos", [True, False])
 @pytest.mark.parametrize(("tokenizer", "window", "stride"), TRIED)
-def test_a_long_text_is_read_in_windows(tiny_causal: Maker, tokenizer: str, window: int, stride: int) -> None:
+def test_a_long_text_is_read_in_windows(
+    tiny_causal: Maker, tokenizer: str, window: int, stride: int, window_bos: bool
+) -> None:
+    """Each of which begins with a BOS token, or only the first one does."""
     model = load(tiny_causal("gpt2", tokenizer))
     text = " ".join(tiny.sentences(60, seed=8))
-    reading = Reading(distribution=True, window=window, stride=stride)
+    reading = Reading(distribution=True, window=window, stride=stride, window_bos=window_bos)
     (found,) = model.score([Request(text, reading=reading)])
     hf = model._engine.model
     ids = model._tokenise.hf(text, add_special_tokens=False)["input_ids"]
@@ -181,7 +185,8 @@ def test_a_long_text_is_read_in_windows(tiny_causal: Maker, tokenizer: str, wind
         if place >= last:
             last = min(len(ids), last + stride)
         begin = last - room
-        logits = logits_of(hf, mark + ids[begin:place])[-1]
+        led = mark if window_bos or begin == 0 else []
+        logits = logits_of(hf, led + ids[begin:place])[-1]
         assert found.logprobs[place] == pytest.approx(torch.log_softmax(logits, -1)[ids[place]].item(), abs=1e-4)
         assert found.entropies is not None
         assert found.entropies[place] == pytest.approx(entropy(logits).item(), abs=1e-4)

@@ -320,7 +320,7 @@ def test_a_model_without_sentinels_has_no_spans(folders: Any) -> None:
 )  # fmt: skip
 def test_an_option_that_would_do_nothing_is_refused(t5: Path, options: dict[str, str]) -> None:
     with pytest.raises(InputError, match="is of no use with score="):
-        open_model(f"seq2seq:{t5}", options)
+        open_model(f"seq2seq:{t5}", options=options)
 
 
 def test_a_model_that_was_opened_to_write_says_how_to_have_scores(t5: Path) -> None:

@@ -156,7 +156,8 @@ def test_what_files_say_is_what_the_loaded_model_says(model: str, options: dict[
     backend = registry.find("models", spec.kind)
     identity, loaded = backend.identify(spec), backend.load(spec)
     bounded = getattr(loaded, "bounded", False)
-    assert identity == Identity(loaded.id, dict(loaded.options), backend.TRAITS.returns, bounded)
+    context = getattr(loaded, "training_context", None)
+    assert identity == Identity(loaded.id, dict(loaded.options), backend.TRAITS.returns, bounded, context)
 
 
 def test_a_command_is_known_before_it_is_started() -> None:

@@ -7,6 +7,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from wug.texts import Text, surprisal
 from wug.types import Request, Scored
 
 Maker = Callable[..., Path]
-COLUMNS = "text_id sentence_id word_id word start end surprisal entropy rank tokens unknown".split()
+COLUMNS = "model text_id sentence_id word_id word start end surprisal entropy rank tokens unknown".split()
 
 
 def load(folder: Path, **options: str) -> causal.CausalModel:
@@ -140,8 +141,8 @@ def test_a_thousand_published_sentences_are_those_of_plain_transformers(tmp_path
 def test_one_string_is_one_text_and_rows_have_known_values() -> None:
     table = surprisal("Dr. Wug ran. He fell.", Scripted(), entropy=False)
     assert table.to_dicts() == [
-        {"text_id": 1, "sentence_id": s, "word_id": n, "word": w, "start": a, "end": b, "surprisal": bits, "tokens": 1,
-         "unknown": False}
+        {"model": "scripted/one", "text_id": 1, "sentence_id": s, "word_id": n, "word": w, "start": a, "end": b,
+         "surprisal": bits, "tokens": 1, "unknown": False}
         for s, n, w, a, b, bits in [
             (1, 1, "Dr.", 0, 3, 3.0), (1, 2, "Wug", 4, 7, 3.0), (1, 3, "ran.", 8, 12, 4.0),
             (2, 4, "He", 13, 15, 2.0), (2, 5, "fell.", 16, 21, 5.0),
@@ -234,7 +235,7 @@ def test_unknown_words_are_told(tiny_causal: Maker) -> None:
 def test_the_end_of_words_beside_the_plain_value(model: causal.CausalModel, tiny_causal: Maker) -> None:
     texts = tiny.sentences(10, seed=9)
     table = surprisal(texts, model, boundary=True)
-    assert table.names == [*COLUMNS[:7], "surprisal_boundary", *COLUMNS[7:]]
+    assert table.names == [*COLUMNS[:8], "surprisal_boundary", *COLUMNS[8:]]
     expected = surprisal(texts, load(tiny_causal(), boundary="yes"))
     assert table["surprisal_boundary"] == pytest.approx(expected["surprisal"], abs=1e-4)
     assert table["surprisal"] == pytest.approx(surprisal(texts, model)["surprisal"], abs=1e-4)
@@ -320,7 +321,7 @@ def test_what_is_missing_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
         ([["a", 3]], "text 1, word 2: expected text, found 3"),
         ({"sentence": ["a"]}, "give the column"),
         (3, "not 3"),
-        (b"bytes", "expected text"),
+        (b"bytes", "not a bytes"),
     ],
 )
 def test_what_is_no_text_is_refused_with_its_place(texts: Any, message: str) -> None:
@@ -340,7 +341,7 @@ def test_a_data_frame_is_not_taken_for_its_column_names() -> None:
 def test_a_choice_that_is_not_known_names_the_nearest(choice: dict[str, Any]) -> None:
     with pytest.raises(UnknownName, match="Did you mean"):
         surprisal("a", Scripted(), **choice)
-    with pytest.raises(InputError, match="window is 0"):
+    with pytest.raises(InputError, match="window=0: write"):
         surprisal("a", Scripted(), window=0)
 
 
@@ -368,3 +369,133 @@ def test_a_model_that_only_writes_is_refused() -> None:
 
     with pytest.raises(ModelError, match="can only generate"):
         surprisal("a", Writer())
+
+
+def test_progress_counts_requests_and_never_decreases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `context="sentence"` a text is several requests: 2 + 1 of the first two texts, then 2 of the third."""
+    from wug.texts import surprisals
+
+    monkeypatch.setattr(surprisals, "TOGETHER", 2)
+    told: list[tuple[int, int]] = []
+    texts = ["One two. Three.", "Four.", "Five. Six."]
+    surprisal(
+        texts, Scripted(), context="sentence", entropy=False, progress=lambda done, total: told.append((done, total))
+    )
+    assert told == sorted(told)
+    assert (3, 3) in told
+    assert told[-1] == (5, 5)
+
+
+def test_a_lone_surrogate_is_refused_with_its_place() -> None:
+    with pytest.raises(InputError, match=r"text 2: 'a \\ud800' contains a lone surrogate"):
+        surprisal(["a", "a \ud800"], Scripted())
+    with pytest.raises(InputError, match="lone surrogate"):
+        surprisal([["a", "\udc80"]], Scripted())
+
+
+class Doubled(Scripted):
+    """Two bits a letter."""
+
+    id = "scripted/two"
+
+    def _one(self, text: str) -> Scored:
+        scored = super()._one(text)
+        return replace(scored, logprobs=tuple(2 * (value or 0) for value in scored.logprobs))
+
+
+def test_every_model_has_its_rows_and_a_column_names_it() -> None:
+    texts = (text for text in ["Go on.", "Stop."])  # an iterator is read once, for both models
+    table = surprisal(texts, [Scripted(), Doubled()], entropy=False)
+    assert [(r["model"], r["text_id"], r["word"], r["surprisal"]) for r in table.rows()] == [
+        ("scripted/one", 1, "Go", 2.0), ("scripted/one", 1, "on.", 3.0), ("scripted/one", 2, "Stop.", 5.0),
+        ("scripted/two", 1, "Go", 4.0), ("scripted/two", 1, "on.", 6.0), ("scripted/two", 2, "Stop.", 10.0),
+    ]  # fmt: skip
+    assert surprisal("Go", Scripted())["model"] == ["scripted/one"]
+    with pytest.raises(InputError, match="no model"):
+        surprisal("Go", [])
+
+
+def test_models_of_one_name_are_told_apart_by_their_options_and_a_repeated_one_is_scored_once() -> None:
+    class Marked(Doubled):
+        id = Scripted.id
+        options: Mapping[str, str] = {"bos": "no", "dtype": "float32"}
+
+    class Plain(Scripted):
+        options: Mapping[str, str] = {"bos": "yes", "dtype": "float32"}
+
+    table = surprisal("Go", [Plain(), Marked(), Plain()], entropy=False)
+    assert table["model"] == ["scripted/one?bos=yes", "scripted/one?bos=no"]
+    assert table["surprisal"] == [2.0, 4.0]
+
+
+def test_progress_covers_all_models() -> None:
+    told: list[tuple[int, int]] = []
+    surprisal(["a", "b"], [Scripted(), Doubled()], progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == ((0, 4), (4, 4))
+
+
+@pytest.mark.parametrize("unit", ["word", "token", "sentence", "regions"])
+def test_an_empty_table_has_the_columns_of_a_full_one(unit: Any) -> None:
+    full = surprisal([["a"]], Scripted(), unit)
+    empty = surprisal([], Scripted(), unit)
+    assert (len(empty), empty.names) == (0, full.names)
+    assert empty.to_arrow().schema == full.to_arrow().schema
+
+
+def test_the_name_of_a_file_is_not_scored_as_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "story.txt").write_text("Go on.\nStop.\n")
+    (tmp_path / "folder").mkdir()
+    for texts in ("story.txt", ["a", "story.txt"], str(tmp_path / "story.txt")):
+        with pytest.raises(InputError, match=r"names a file.*Path\('.*story.txt'\).*text="):
+            surprisal(texts, Scripted())
+    assert surprisal(["folder", "story.text"], Scripted())["word"] == ["folder", "story.text"]
+    assert surprisal(Text("story.txt"), Scripted())["word"] == ["story.txt"]
+    assert surprisal(Path("story.txt"), Scripted())["word"] == ["Go", "on.", "Stop."]
+
+
+def test_several_paths_are_read_with_the_file_of_each_row(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for path in paths:
+        path.write_text("Go.\n")
+    assert surprisal(paths, Scripted())["file"] == list(map(str, paths))
+    with pytest.raises(InputError, match=r"text 2: .*Path"):
+        surprisal(["Go.", paths[0]], Scripted())  # type: ignore[arg-type]
+
+
+class Sentencewise(Scripted):
+    """A model that was trained on single sentences; each text begins with a bit more."""
+
+    id = "scripted/sentences"
+    training_context = "sentence"
+
+    def _one(self, text: str) -> Scored:
+        scored = super()._one(text)
+        first, *rest = scored.logprobs
+        return replace(scored, logprobs=((first or 0) - math.log(2), *rest))
+
+
+def test_a_model_trained_on_sentences_reads_each_alone_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        by_default = surprisal(["Go on. Stop."], Sentencewise(), entropy=False)
+    assert by_default["surprisal"] == [3.0, 3.0, 6.0]
+    (record,) = [record.message for record in caplog.records]
+    assert record == (
+        "scripted/sentences was trained on single sentences: the context of each word is its own sentence. "
+        "Set context to 'text' for the whole text before it"
+    )
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "wug"):
+        assert surprisal("Go on. Stop.", Sentencewise(), context="text", entropy=False)["surprisal"] == [3.0, 3.0, 5.0]
+        assert surprisal("Go on. Stop.", Sentencewise(), context="sentence", entropy=False) == by_default
+        surprisal(["Go on.", "Stop."], Sentencewise(), entropy=False)  # a sentence each: no difference
+    assert not caplog.records
+
+
+def test_windows_that_a_model_does_not_have_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        surprisal("a", Scripted(), window=5, entropy=False)
+    assert [record.message for record in caplog.records] == [
+        "window and stride do not apply to scripted/one, which reads each text in one pass"
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import wug
+from command_line import refused, wug
 from wug.errors import InputError, SuiteError
 from wug.texts import read_texts
 from wug.texts.sentences import sentences
@@ -82,7 +82,7 @@ def test_a_column_of_a_table_with_the_others_beside_it(tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match="Did you mean 'sentence'"):
         read_texts(path, column="sentences")
-    with pytest.raises(InputError, match=r"--column\. There is: item, sentence, condition"):
+    with pytest.raises(InputError, match=r"\(--column\)\. Columns: item, sentence, condition"):
         read_texts(path)
     with pytest.raises(SuiteError, match="line 2"):
         read_texts(write(tmp_path, "bad.csv", "item,sentence\n1,a,b\n"), column="sentence")
@@ -125,7 +125,7 @@ def test_the_command_writes_what_the_name_says(tmp_path: Path) -> None:
     assert [(row["item"], row["word"]) for row in rows] == [
         ("7", "The"), ("7", "keys"), ("7", "are"), ("7", "here."), ("8", "Go."),
     ]  # fmt: skip
-    assert list(rows[0])[6:9] == ["surprisal", "surprisal_boundary", "entropy"]
+    assert list(rows[0])[7:10] == ["surprisal", "surprisal_boundary", "entropy"]
     again = wug("surprisal", str(source), "--column", "sentence", "--boundary", "--format", "json")
     assert [float(row["surprisal"]) for row in rows] == [row["surprisal"] for row in json.loads(again.out)]
 
@@ -141,3 +141,51 @@ def test_the_command_refuses_what_it_cannot_write_before_it_asks(tmp_path: Path)
         assert message in done.err
     done = wug("surprisal", str(tmp_path / "none.txt"))
     assert (done.code, "no such file" in done.err) == (1, True)
+
+
+def test_csv_guards_text_that_a_spreadsheet_would_compute(tmp_path: Path) -> None:
+    source = write(tmp_path, "a.txt", "a =1+1 @b - 'c\n")
+    done = wug("surprisal", source, "--format", "csv", "--no-cache")
+    assert [row["word"] for row in csv.DictReader(done.out.splitlines())] == ["a", "'=1+1", "'@b", "'-", "'c"]
+    assert wug("surprisal", source, "-o", tmp_path / "words.tsv", "--raw", "--no-cache").code == 0
+    rows = list(csv.DictReader((tmp_path / "words.tsv").read_text().splitlines(), delimiter="\t"))
+    assert [row["word"] for row in rows] == ["a", "=1+1", "@b", "-", "'c"]
+
+
+def test_a_text_where_a_file_is_expected_names_the_pipe_that_scores_it() -> None:
+    refused(wug("surprisal", "The keys are here."), "no such file", "echo 'The keys are here.' | wug surprisal -")
+    refused(wug("surprisal", "story.text"), "story.text: no such file\n")
+
+
+def test_the_device_of_the_environment_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write(tmp_path, "a.txt", "Go.\n")
+    monkeypatch.setenv("WUG_DEVICE", "cuda:99")
+    refused(wug("surprisal", source, "--no-cache"), "cuda:99")
+    refused(wug("surprisal", source, "--no-cache", "--device", "cuda:98"), "cuda:98")
+    assert wug("surprisal", source, "--no-cache", "--device", "cpu").code == 0
+    assert wug("surprisal", source, "--no-cache", "-M", "device=cpu").code == 0
+
+
+def test_every_model_named_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write(tmp_path, "a.txt", "Go on.\n")
+    said = wug("surprisal", source, "--model", "wug-causal", "--model", "wug-lstm", "--no-cache", "--format", "csv")
+    rows = list(csv.DictReader(said.out.splitlines()))
+    assert [(row["model"].partition("@")[0], row["word"]) for row in rows] == [
+        ("causal/wug-causal", "Go"), ("causal/wug-causal", "on."), ("lstm/wug-lstm", "Go"), ("lstm/wug-lstm", "on."),
+    ]  # fmt: skip
+    monkeypatch.setenv("WUG_MODEL", "wug-lstm wug-causal")
+    shown = wug("surprisal", source, "--no-cache").out.splitlines()
+    assert [line.split()[0] for line in shown] == ["model", "wug-lstm", "wug-lstm", "wug-causal", "wug-causal"]
+
+
+def test_a_built_in_model_reads_running_text_by_the_sentence(tmp_path: Path) -> None:
+    source = write(tmp_path, "a.txt", "The boy swam. The girl slept.\n")
+    apart = write(tmp_path, "b.txt", "The boy swam.\nThe girl slept.\n")
+
+    def bits(path: Path, *more: str) -> list[float]:
+        said = wug("surprisal", path, "--no-cache", "--format", "json", *more)
+        assert ("trained on single sentences" in said.err) == (path == source and not more), said.err
+        return [row["surprisal"] for row in json.loads(said.out)]
+
+    assert bits(source) == pytest.approx(bits(apart), abs=1e-4)
+    assert bits(source, "--context", "text")[3] > bits(source)[3] + 5  # The, after a full stop

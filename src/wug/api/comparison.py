@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from wug.arguments import members, public
 from wug.errors import InputError, UnknownName
 from wug.runs import compare as runs
 from wug.runs.store import Store
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+@members(public)
 class Comparison:
     """Differences of the sides from the first, on the items that they share; as a table, one row a difference."""
 
@@ -42,10 +44,11 @@ class Comparison:
 
     @property
     def table(self) -> Table:
-        """One row a difference."""
+        """One row per difference."""
         from wug.show.comparison import COLUMNS, rows
 
-        return Table(dict(zip(COLUMNS, zip(*rows(self.found), strict=True), strict=True)))
+        found = list(rows(self.found))
+        return Table({name: [row[place] for row in found] for place, name in enumerate(COLUMNS)})
 
     def to_pandas(self) -> pandas.DataFrame:
         """The differences as a data frame of pandas."""
@@ -60,7 +63,7 @@ class Comparison:
         return self.table.to_arrow()
 
     def write(self, path: str | Path) -> None:
-        """Write the differences to a file, as its name ends: .csv, .tsv, .json, .jsonl or .parquet."""
+        """Write the differences to a file by its suffix: .csv, .tsv, .json, .jsonl or .parquet."""
         self.table.write(path)
 
     def plot(self) -> altair.LayerChart:
@@ -97,9 +100,34 @@ class Comparison:
         return "".join([*parts, *(f"<p><small>{escape(text)}</small></p>" for text in said)])
 
 
-def compare(results: Iterable[Result], by: str | Callable[[Result], str], choice: runs.Choice) -> Comparison:
+def results_in(given: Result | Iterable[Any]) -> list[Result]:
+    """The results that were given, one or several, or several several times."""
+    if isinstance(given, Result):
+        return [given]
+    if isinstance(given, str):
+        raise InputError(f"{given!r} is not a result. Write by={given!r} to say what tells the sides apart")
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
+        raise InputError(f"{type(given).__name__} is not a result. Give what wug.run(…) or store.results(…) returns")
+    return [result for one in given for result in results_in(one)]
+
+
+def compare(
+    results: Iterable[Result | Iterable[Result]],
+    by: str | Callable[[Result], str] = "model",
+    suites: str | Sequence[str] = (),
+    checks: str | Sequence[str] = (),
+    *,
+    all_pairs: bool = False,
+    pool: bool = False,
+    items: int = 0,
+) -> Comparison:
     """The sides that `by` tells apart, each with the first; a side with several models is their mean."""
-    sides = _sides(list(results), by)
+    if not isinstance(by, str) and not callable(by):
+        raise InputError(f"by={by!r}: write 'model', a field of the signature, or a function from a result to a name")
+    if items < 0:
+        raise InputError(f"items={items}: write a whole number, 0 or more")
+    choice = runs.Choice(_names("suites", suites), _names("checks", checks), all_pairs, pool, items)
+    sides = _sides(results_in(results), by)
     with tempfile.TemporaryDirectory(prefix="wug-", ignore_cleanup_errors=True) as folder:
         store = Store(Path(folder) / "compared.db")
         try:
@@ -109,17 +137,25 @@ def compare(results: Iterable[Result], by: str | Callable[[Result], str], choice
             store.close()
 
 
+def _names(what: str, given: str | Sequence[str]) -> Sequence[str]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{what}={given!r}: write a name, or a list of names")
+    return names
+
+
 def _sides(results: Sequence[Result], by: str | Callable[[Result], str]) -> dict[str, dict[str, list[Result]]]:
     """Side → model → results, each as first met."""
     sides: dict[str, dict[str, list[Result]]] = {}
     for result in results:
         side = sides.setdefault(by(result) if callable(by) else _value(result, by), {})
         some = side.setdefault(result.model, [])
-        if any(_asked(other) == _asked(result) for other in some):
-            raise InputError(
-                f"{result.model} has two results of {result.suite} on one side: compare by an option in which they "
-                f"differ, such as by={_difference(some, result)!r}, or leave one out"
-            )
+        if same := [other for other in some if _asked(other) == _asked(result)]:
+            field = _difference(same, result)
+            remedy = "leave one out"
+            if field is not None:
+                remedy = f"compare by an option in which they differ, such as by={field!r}, or {remedy}"
+            raise InputError(f"{result.model} has two results of {result.suite} on one side: {remedy}")
         some.append(result)
     if len(sides) < 2:
         what = "a function" if callable(by) else repr(by)
@@ -144,12 +180,13 @@ def _value(result: Result, by: str) -> str:
     return value
 
 
-def _difference(some: Sequence[Result], result: Result) -> str:
+def _difference(some: Sequence[Result], result: Result) -> str | None:
+    """A field of the signature in which a result differs from the others; None if there is none."""
     for other in some:
         for name, value in result.signature.fields:
             if other.signature.get(name) != value:
                 return name
-    return "model"
+    return None
 
 
 def _keep(store: Store, model: str, results: Sequence[Result]) -> int:

@@ -5,23 +5,41 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Protocol, TypeAlias, overload
 
+from wug.arguments import members, public
 from wug.errors import InputError, ModelError
+from wug.files import refuse_surrogates
 from wug.runs.loaded import open_loaded
 from wug.runs.opening import Opened, open_model
 from wug.texts.surprisals import can_score_sources
-from wug.types import Answer, Request, Scored
+from wug.types import Answer, Generator, Reading, Request, Scored, Scorer
 
 KINDS = "a name such as 'causal:gpt2', a folder, or a loaded model of transformers"
 
 
+class LoadedModel(Protocol):
+    """A model of transformers that is loaded."""
+
+    config: Any
+
+    def eval(self) -> Any:
+        """Switch to inference."""
+
+
+AnyModel: TypeAlias = "str | Path | Model | Scorer | Generator | LoadedModel"
+"""What stands for a model: its name or folder, an open one, one of your own class, or a loaded one."""
+
+
+@members(public)
 class Model:
     """A model, ready to be asked; loaded when it is first needed."""
 
     __slots__ = ("opened",)
 
     def __init__(self, opened: Opened) -> None:
+        if not isinstance(opened, Opened):
+            raise InputError("wug.open_model(…) opens a model")
         self.opened = opened
         """As the rest of wug knows it."""
 
@@ -48,7 +66,7 @@ class Model:
             (scored,) = self.opened.score([self._request(texts, 0)])
             answer: Scored = scored
             return answer
-        return list(self.opened.score([self._request(text, place) for place, text in enumerate(texts)]))
+        return list(self.opened.score([self._request(text, place) for place, text in enumerate(_several(texts))]))
 
     @overload
     def generate(self, sources: str) -> Answer: ...  # type: ignore[overload-overlap]
@@ -58,13 +76,23 @@ class Model:
         """What the model writes for a source; for several, a list, in order."""
         if self.opened.can != "generator":
             raise ModelError(f"{self.id} scores text and writes none. Ask it with score()")
-        asked = [sources] if isinstance(sources, str) else [_text(one, place) for place, one in enumerate(sources)]
+        several = [sources] if isinstance(sources, str) else _several(sources)
+        asked = [_text(one, place) for place, one in enumerate(several)]
         found = [Answer(one) if isinstance(one, str) else one for one in self.opened.generate(asked)]
         return found[0] if isinstance(sources, str) else found
 
     def _request(self, text: Any, place: int) -> Request:
         if not isinstance(text, Request):
             return Request(_text(text, place))
+        _text(text.text, place)
+        if text.span is not None and not _is_span(text.span, len(text.text)):
+            raise InputError(
+                f"span={text.span!r}: write the first character and the one behind the last, within the "
+                f"{len(text.text):,} of the text",
+                place=f"texts[{place}]",
+            )
+        if text.reading is not None and not isinstance(text.reading, Reading):
+            raise InputError(f"reading={text.reading!r}: write wug.types.Reading(…)", place=f"texts[{place}]")
         if text.source is not None and self.options.get("score") != "source":
             raise ModelError(
                 f"{self.id} reads no sources. They are for encoder–decoders that are opened with score=source"
@@ -75,8 +103,19 @@ class Model:
         return f"<Model {self.id}: {'scores' if self.opened.can == 'scorer' else 'writes'} text>"
 
 
+def models_of(given: Any) -> list[Model]:
+    """The models that are named, loaded or opened already, one or several."""
+    several = given if isinstance(given, (list, tuple)) or _is_lazy(given) else [given]
+    models = [model_of(one) for one in several]
+    if not models:
+        raise InputError(f"there is no model. Give {KINDS}, or a list of them")
+    return models
+
+
 def model_of(given: object, tokenizer: object = None, options: Mapping[str, str] | None = None) -> Model:
     """The model that is named, loaded, or opened already."""
+    if isinstance(tokenizer, Mapping):
+        raise InputError("the second argument is the tokenizer: write options={…}, or each option as a keyword")
     if isinstance(given, (Model, Opened)):
         if tokenizer is not None or options:
             raise InputError("the model is opened already: give its options where it is opened")
@@ -86,18 +125,39 @@ def model_of(given: object, tokenizer: object = None, options: Mapping[str, str]
             raise InputError(f"{str(given)!r} brings its tokenizer along: tokenizer= is for a model that is loaded")
         return Model(open_model(str(given), options))
     if "torch" in sys.modules and isinstance(given, sys.modules["torch"].nn.Module):
+        if tokenizer is not None and not hasattr(tokenizer, "get_vocab"):
+            raise InputError(
+                f"tokenizer={_shown(tokenizer)}: give one of transformers, AutoTokenizer.from_pretrained(…)"
+            )
         return Model(open_loaded(given, tokenizer, options))
     if hasattr(given, "id") and (hasattr(given, "score") or hasattr(given, "generate")):
         return Model(Opened(given))  # of a class of the user's own
-    raise InputError(f"{_shown(given)} is no model. Give {KINDS}")
+    raise InputError(f"{_shown(given)} is not a model. Give {KINDS}")
+
+
+def _is_lazy(given: object) -> bool:
+    """Whether models come one after the other, from a generator or a column."""
+    named = isinstance(given, (str, Path, Mapping)) or hasattr(given, "score") or hasattr(given, "forward")
+    return isinstance(given, Iterable) and not named
+
+
+def _several(texts: Any) -> Iterable[Any]:
+    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
+        raise InputError(f"texts must be str or a list of str, not {type(texts).__name__}")
+    return texts
+
+
+def _is_span(span: Any, length: int) -> bool:
+    is_pair = isinstance(span, (tuple, list)) and len(span) == 2 and all(isinstance(place, int) for place in span)
+    return is_pair and 0 <= span[0] <= span[1] <= length
 
 
 def _text(text: Any, place: int) -> str:
     if not isinstance(text, str):
-        raise InputError(f"text {place} is no text but {_shown(text)}")
-    return text
+        raise InputError(f"texts[{place}] must be str, not {type(text).__name__}")
+    return refuse_surrogates(text, f"texts[{place}]")
 
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return f"{text if len(text) < 60 else type(value).__name__} (a {type(value).__name__})"
+    return text if len(text) < 60 else f"a {type(value).__name__}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from wug.api.comparison import Comparison, compare
+from wug.api.comparison import Comparison, compare, results_in
 from wug.errors import InputError
 from wug.files import user_path, write_text
-from wug.runs.compare import Choice
 from wug.types import Result
 
 ITEMS = 20
@@ -18,15 +17,23 @@ ITEMS = 20
 log = logging.getLogger("wug")
 
 
-def report(results: Sequence[Result], path: str | Path, comparison: Comparison | None = None) -> None:
+SUFFIXES = (".html", ".htm")
+
+
+def report(given: Result | Iterable[Result], path: str | Path, comparison: Comparison | None = None) -> None:
     """Write results, and how they compare, as one HTML page."""
     from wug.show import charts
     from wug.show.page import Report, render
 
+    target, results = user_path(path), results_in(given)
+    if target.suffix.lower() not in SUFFIXES:
+        raise InputError("a report is an HTML page: name the file .html", file=target)
+    if comparison is not None and not isinstance(comparison, Comparison):
+        raise InputError(f"comparison={comparison!r}: write wug.compare(…)")
     charts.require()
     compared = comparison or _compared(results)
     page = render([Report(result) for result in results], None if compared is None else compared.found)
-    write_text(user_path(path), page)
+    write_text(target, page)
 
 
 def _compared(results: Sequence[Result]) -> Comparison | None:
@@ -34,7 +41,7 @@ def _compared(results: Sequence[Result]) -> Comparison | None:
     if len({result.model for result in results}) < 2:
         return None
     try:
-        return compare(results, "model", Choice(items=ITEMS))
+        return compare(results, items=ITEMS)
     except InputError as error:
         log.warning("the page has no comparison: %s", error)
         return None

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from wug.arguments import members, public
 from wug.brief import html, line, short_names
+from wug.errors import InputError
 from wug.tables import Table
 from wug.types import Outcome, Result
 
@@ -22,6 +24,7 @@ FIXED = ("suite", "kind", "model", "item", "check", "value")
 """The first columns of every table of judgements."""
 
 
+@members(public)
 class Results(Sequence[Result]):
     """Results in order, each a suite and a model; as a table, one row an estimate."""
 
@@ -29,6 +32,8 @@ class Results(Sequence[Result]):
 
     def __init__(self, results: Iterable[Result], *, runs: Iterable[int] = (), store: Path | None = None) -> None:
         self._results = tuple(results)
+        if not all(isinstance(result, Result) for result in self._results):
+            raise InputError("Results are made of results, as wug.run(…) returns them")
         self.runs = tuple(runs)
         """The numbers of the runs that are kept, one a model."""
         self.store = store
@@ -44,7 +49,10 @@ class Results(Sequence[Result]):
     def __getitem__(self, place: int) -> Result: ...
     @overload
     def __getitem__(self, place: slice) -> Results: ...
-    def __getitem__(self, place: int | slice) -> Result | Results:
+    def __getitem__(self, place: Any) -> Result | Results:
+        if not isinstance(place, (int, slice)):
+            remedy = f"a result by its suite: [one for one in results if one.suite == {place!r}]"
+            raise InputError(f"results[{place!r}]: write a number or a slice; {remedy}")
         found = self._results[place]
         return found if isinstance(found, Result) else Results(found, runs=self.runs, store=self.store)
 
@@ -89,7 +97,7 @@ class Results(Sequence[Result]):
         return self.estimates.to_arrow()
 
     def write(self, path: str | Path) -> None:
-        """Write the estimates to a file, as its name ends: .csv, .tsv, .json, .jsonl or .parquet."""
+        """Write the estimates to a file by its suffix: .csv, .tsv, .json, .jsonl or .parquet."""
         self.estimates.write(path)
 
     def plot(self, title: str | None = None) -> altair.LayerChart:

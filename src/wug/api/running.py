@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from wug import stats
-from wug.api.model import Model, model_of
+from wug.api.model import KINDS, Model, model_of
 from wug.api.results import Results
 from wug.api.stores import Store
 from wug.errors import InputError, ModelError, UnknownName
@@ -26,8 +26,8 @@ Progress = Callable[[int, int], None]
 
 
 def run(
-    suites: Iterable[str | Path | Suite],
-    models: Iterable[object] | None,
+    suites: str | Path | Suite | Iterable[str | Path | Suite],
+    models: Any,
     *,
     options: Mapping[str, str],
     kind: str | None = None,
@@ -45,13 +45,17 @@ def run(
         raise UnknownName("kind of interval", str(interval), get_args(stats.Method))
     asked = [suite if limit is None else suite.sample(limit) for suite in chosen]
     opening.require_packages(asked)
+    if store is not None and not isinstance(store, (Store, str, Path)):
+        raise InputError(f"store={store!r}: write a path, or wug.open_store(…)")
     path = store.path if isinstance(store, Store) else None if store is None else user_path(store)
     kept = None if path is None else Kept(path)
     answers = None if cache is None else Cache(user_path(cache))
     results: list[Result] = []
     runs: list[int] = []
     try:
-        named = None if models is None else list(models)
+        named = None if models is None else listed(models)
+        if named == []:
+            raise InputError(f"there is no model. Give {KINDS}, or a list of them")
         if named is not None and any(map(_is_pattern, named)):
             plan = _plan(named, asked, interval, _also(limit, options))
             swept = sweep(plan, store=kept, cache=answers, tell=None if progress is None else _in_questions(progress))
@@ -116,19 +120,31 @@ def _failed(swept: Swept) -> str:
     return f"{len(swept.failures)} models failed; the same call tries them again\n{lines}"
 
 
-def suites_of(given: Iterable[str | Path | Suite], options: Mapping[str, str], kind: str | None) -> list[Suite]:
+def suites_of(
+    given: str | Path | Suite | Iterable[str | Path | Suite], options: Mapping[str, str], kind: str | None
+) -> list[Suite]:
     """The suites that are named or given, in order, each once."""
-    found: dict[tuple[str, str], Suite] = {}
-    for named, some in groupby(given, key=lambda one: isinstance(one, (str, Path))):
+    found: dict[tuple[object, ...], Suite] = {}
+    for named, some in groupby(listed(given), key=lambda one: isinstance(one, (str, Path))):
         group = list(some)
         opened = opening.open_suites(list(map(str, group)), options, kind) if named else group
         for suite in opened:
             if not isinstance(suite, Suite):
-                raise InputError(f"a {type(suite).__name__} is no suite. Give a name, a path, or wug.read_suite(…)")
-            found.setdefault((suite.name, suite.checksum), suite)
+                remedy = "Give a name, a path, or wug.read_suite(…), which takes dictionaries"
+                raise InputError(f"{type(suite).__name__} is not a suite. {remedy}")
+            if not named and (options or kind is not None):
+                what = "kind" if not options else f"options ({', '.join(options)})"
+                raise InputError(f"{suite.name} is open already: give its {what} where it is opened")
+            found.setdefault((suite.name, suite.checksum, *sorted(suite.options.items())), suite)
     if not found:
-        raise InputError("there is no suite to ask: give a name, a path, or a list of them")
+        raise InputError("there is no suite: give a name, a path, or a list of them")
     return list(found.values())
+
+
+def listed(given: Any) -> list[Any]:
+    """What is given, one or several."""
+    single = isinstance(given, (str, bytes, Path, Suite, Mapping)) or not isinstance(given, Iterable)
+    return [given] if single else list(given)
 
 
 def _who(models: Iterable[object] | None, suites: Sequence[Suite]) -> Iterable[tuple[Model, Sequence[Suite]]]:

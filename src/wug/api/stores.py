@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from wug.api.results import Results
+from wug.arguments import members, public
 from wug.errors import InputError
 from wug.files import user_path
 from wug.runs.places import default_db
@@ -15,12 +16,15 @@ from wug.runs.store import Store as Kept
 from wug.tables import Table
 
 
+@members(public)
 class Store:
     """A file of runs."""
 
     __slots__ = ("_kept", "path")
 
     def __init__(self, path: Path) -> None:
+        if not isinstance(path, Path):
+            raise InputError("wug.open_store(…) opens a store")
         self.path = path
         self._kept = Kept(path)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import click
 
+DEVICE = click.Option(["--device"], help="Such as cpu, cuda, cuda:1.  [default: WUG_DEVICE, or the best there is]")
 OPTIONS = (
     click.Option(["--target"], type=click.Choice(["sentence", "word"]), help="What of a pair is scored."),
     click.Option(["--eval-target-word", "--eval_target_word"], is_flag=True, help="The same as --target word."),
@@ -29,7 +30,7 @@ OPTIONS = (
     click.Option(["--vocab"], help="The vocabulary of a word-level model; the same as -M vocab=FILE."),
     click.Option(["--seed"], type=int, help="For models that draw by chance; scoring has no chance in it."),
     click.Option(["--cuda"], is_flag=True, help="The same as --device cuda."),
-    click.Option(["--device"], envvar="WUG_DEVICE", help="Such as cpu, cuda, cuda:1."),
+    DEVICE,
 )
 """Each with a hyphen and with an underscore."""
 

@@ -31,11 +31,16 @@ class Passages:
     """For each passage, where it begins in its text."""
 
 
-def room(reading: Reading, limit: int | None, marks: int, model: object) -> tuple[int | None, int]:
+def room(
+    reading: Reading, limit: int | None, marks: int, model: object, *, without_bos: bool = False
+) -> tuple[int | None, int]:
     """Tokens of a text that a passage holds beside the model's own marks, and by how many passages go on.
 
     None: any number. Half of the room, where nothing else is said, is what a token has before it at least.
+    `without_bos`: whether the model can read a passage that no BOS token begins.
     """
+    if not (reading.window_bos or without_bos):
+        raise ModelError(f"{model}: every window needs its start token: only causal models can leave out window_bos")
     if reading.window is not None and limit is not None and reading.window > limit:
         raise ModelError(
             f"{model}: a window of {reading.window:,} tokens is longer than the model's context of {limit:,}"

@@ -39,9 +39,11 @@ class Ragged:
         begin = np.cumsum(lengths) - lengths
         return np.repeat(self.starts[which] - begin, lengths) + np.arange(int(lengths.sum()))
 
-    def led_by(self, token: int) -> Ragged:
-        """The same with `token` before each sequence."""
-        return Ragged(np.insert(self.flat, self.starts, token), self.lengths + 1)
+    def led_by(self, token: int, starts: Ints | None = None) -> Ragged:
+        """The same with `token` before each sequence, or before those that begin at `starts`."""
+        if starts is None:
+            return Ragged(np.insert(self.flat, self.starts, token), self.lengths + 1)
+        return Ragged(np.insert(self.flat, starts, token), self.lengths + np.isin(self.starts, starts))
 
 
 def flatten(sequences: Iterable[Sequence[int]], count: int) -> Ints:

@@ -48,6 +48,8 @@ class Identity:
     answers: Literal["scores", "text"]
     bounded: bool = False
     """Of a generator, whether it may stop where a suite says that a right answer cannot be longer (`Source`)."""
+    training_context: str | None = None
+    """`sentence` for a scorer that was trained on single sentences, as the field of that name in config.json says."""
 
 
 def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None) -> ModelSpec:

@@ -63,7 +63,12 @@ class WordTable:
             words[0] = FIRST + words[0]
         number = self._numbers
         which = np.array([number[word] for word in chain.from_iterable(parts)], dtype=np.int64)
-        if not self._learn():
+        try:
+            learnt = self._learn()
+        except BaseException:
+            self._clear()  # words that were numbered have no tokens
+            raise
+        if not learnt:
             self._clear()
             return None
         assert self._columns is not None

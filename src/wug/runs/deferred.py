@@ -20,6 +20,7 @@ class Deferred:
         self.id: str = identity.id
         self.options: Mapping[str, str] = identity.options
         self.bounded: bool = identity.bounded
+        self.training_context: str | None = identity.training_context
         self._load = load
         self._model: Any = None
         self.failed = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -141,6 +142,8 @@ def locate(text: str, kind: str | None = None) -> list[Path]:
 
 def _located(text: str, kind: str | None) -> list[data.Place]:
     """The same, with what is known about each from elsewhere than its content."""
+    if not text.strip():
+        raise InputError("the name of a suite is empty. Name a file, a folder, or one of `wug list suites`")
     path = user_path(text)
     if path.exists():
         if path.suffix not in SUFFIXES:  # with an ending, a file is meant
@@ -256,8 +259,11 @@ def _load(backend: Any, spec: ModelSpec) -> Any:
         return backend.load(spec)
 
 
-def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec:
-    """A model's name taken apart; the kind of a bare folder or .pt file is told by what it is."""
+def model_spec(text: str, options: Mapping[str, str] | None = None, device: str | None = None) -> ModelSpec:
+    """Parse a model's name; the kind of a bare folder or .pt file is told by what it is.
+
+    `device`, or else the environment variable WUG_DEVICE, is for backends that use one; `options` come first.
+    """
     kinds = registry.names("models")
     name, mark, given = text.partition("?")
     if name in (builtin := builtin_models()):
@@ -279,7 +285,11 @@ def model_spec(text: str, options: Mapping[str, str] | None = None) -> ModelSpec
         text = f"{of_file}:{text}"
     elif alias := registry.backend_with(lambda traits: text.startswith(traits.aliases)):
         text = f"{alias}:{text}"
-    return parse(text, kinds, options)
+    spec = parse(text, kinds, options)
+    if not registry.traits(spec.kind).uses_device:
+        return spec
+    default, wanted = ({"device": name} if name else {} for name in (os.environ.get("WUG_DEVICE"), device))
+    return replace(spec, options={**default, **spec.options, **wanted, **(options or {})})
 
 
 def _kind_of(folder: Path) -> str:

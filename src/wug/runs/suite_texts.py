@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.files import existing
 from wug.runs.opening import open_suites
 from wug.types import Suite
 
@@ -41,7 +42,11 @@ def read_suite(
 
     `name` is for one that does not say itself what it is called.
     """
-    if isinstance(source, Path) or (isinstance(source, str) and not _is_content(source)):
+    if isinstance(source, Suite):
+        raise InputError(f"{source.name} is a suite already")
+    if not name.strip() or "/" in name or "\0" in name:
+        raise InputError(f"name={name!r}: write a name without /, which a file could have")
+    if isinstance(source, Path) or (isinstance(source, str) and (not _is_content(source) or existing(source))):
         return _only(open_suites(str(source), options, kind), str(source))
     with as_file(source, name) as path:
         return _only(open_suites(str(path), options, kind), path.name)
@@ -79,4 +84,4 @@ def _written(source: Any) -> tuple[str, str]:
             return "".join(json.dumps(dict(row)) + "\n" for row in source), ".jsonl"
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"the suite holds what JSON has no word for: {error}") from None
-    raise InputError(f"a {type(source).__name__} is no suite. Give a dictionary, a list of them, a path, or text")
+    raise InputError(f"{type(source).__name__} is not a suite. Give a dictionary, a list of them, a path, or text")

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain
 from typing import Any
 
 from wug import registry
@@ -16,6 +12,9 @@ from wug.rows import fields_of
 from wug.show.markup import code, latex_blocks, markdown_table
 from wug.show.numbers import shown, spaced
 from wug.show.source import record_of
+from wug.tables import delimited_lines as delimited_lines
+from wug.tables import finite as finite
+from wug.tables import no_formula as no_formula
 from wug.types import DATA, Estimate, Result
 
 COLUMNS = ("suite", "kind", "model", "check", "group", "value", "n", "low", "high", "method", "signature")
@@ -40,17 +39,6 @@ def as_json(results: Sequence[Result]) -> str:
     return json.dumps(finite(found), ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def finite(data: Any) -> Any:
-    """The same data with null where a number is not finite, which JSON cannot write."""
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, Mapping):
-        return {key: finite(value) for key, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [finite(value) for value in data]
-    return data
-
-
 def estimate_rows(results: Sequence[Result]) -> list[tuple[Any, ...]]:
     """One row for each estimate, in the order of COLUMNS."""
     return [
@@ -63,46 +51,6 @@ def estimate_rows(results: Sequence[Result]) -> list[tuple[Any, ...]]:
 def delimited(columns: Sequence[str], rows: Sequence[Sequence[Any]], delimiter: str, *, raw: bool = False) -> str:
     """Rows under a header, absent values empty; a spreadsheet takes no text among them for a formula, unless `raw`."""
     return "\n".join(delimited_lines(columns, rows, delimiter, raw=raw))
-
-
-def delimited_lines(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str, *, raw: bool = False
-) -> Iterator[str]:
-    """The lines of such a table, one after the other."""
-    out = _Line()
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
-    cell = _as_it_is if raw else no_formula
-    for row in chain((columns,), rows):
-        writer.writerow(map(cell, row))
-        yield out.text
-
-
-class _Line:
-    """Takes a row of a table with its line end.
-
-    The writer quotes what its own line end has in it: it must be CR LF for a lone CR in a name to be quoted.
-    """
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, row: str) -> None:
-        """A row, of which the line end is left out."""
-        self.text = row.removesuffix("\r\n")
-
-
-def _as_it_is(value: Any) -> Any:
-    return "" if value is None else value
-
-
-def no_formula(value: Any) -> Any:
-    """The value of a cell; text that a spreadsheet would compute gets an apostrophe before it, as in a spreadsheet."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(value):
-        return f"'{value}"
-    return _as_it_is(value)
-
-
-_NUMBER = re.compile(r"-?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 
 def as_csv(results: Sequence[Result]) -> str:

@@ -36,12 +36,12 @@ def read_texts(
     if column is not None:
         found = _of_table(path, column, source)
     elif source is not None:
-        raise InputError("sources stand in a table beside the texts: name the column of these with --column", file=path)
+        raise InputError("sources are a column of a table: name the column with the texts, too (--column)", file=path)
     elif given or name.endswith((".conllu", ".conll")):
         found = _of_words(path, part)
     elif name.endswith(TABLES):
         header = ", ".join(read_table(path).header)
-        raise InputError(f"a table: name the column that has the texts with --column. There is: {header}", file=path)
+        raise InputError(f"is a table: name the column with the texts (--column). Columns: {header}", file=path)
     else:
         found = _of_plain(path, part)
     if not found:

@@ -41,6 +41,7 @@ KINDS: dict[str, Kind] = {
     ),
     **dict.fromkeys(("surprisal", "surprisal_boundary", "entropy"), float),
     "unknown": bool,
+    **dict.fromkeys(("model", "word", "token", "sentence", "region"), str),
 }
 
 log = logging.getLogger("wug")
@@ -52,74 +53,109 @@ class Manner:
 
     unit: Unit
     words: Words
-    context: Context
+    context: Context | None
+    """None: a sentence for models that were trained on single sentences, the text for others."""
     reading: Reading
+
+    def context_of(self, model: Opened) -> Context:
+        """The context of a word for this model."""
+        return self.context or ("sentence" if getattr(model, "training_context", None) == "sentence" else "text")
 
 
 def surprisal(
-    texts: str | Iterable[str] | Iterable[Sequence[str]] | Iterable[Text] | Path,
-    model: Any,
+    texts: str | Path | Text | Iterable[str] | Iterable[Sequence[str]] | Iterable[Text] | Iterable[Path],
+    models: Any,
     unit: Unit = "word",
     *,
     words: Words = "space",
-    context: Context = "text",
+    context: Context | None = None,
     boundary: bool = False,
     entropy: bool = True,
     window: int | None = None,
     stride: int | None = None,
+    window_bos: bool = True,
+    column: str | None = None,
     sources: Iterable[str] | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """A table of surprisals in bits, a row for each word (or token, sentence, region) of each text.
+    """A table of surprisals in bits, one row per word (or token, sentence, region) of each text and model.
 
-    `texts` is one text, texts, texts as lists of words or regions, or the path of a file; `model` a model or its name.
-    Words are parted by white space, by the tokenizer's own rule, or `given` as lists of strings. A word's context is
-    the text before it, or only its sentence. With `boundary`, the column `surprisal_boundary` counts the end of a word
-    with that word. Texts past the model's context are read in windows of `window` tokens that go on by `stride`: by
-    default the model's context, and half of it. Without `entropy` the columns `entropy` and `rank` are left out.
-    `sources`, one a text, are what an encoder–decoder with score=source reads before each.
+    `wug.surprisal` documents the arguments.
     """
     _require("unit", unit, UNITS)
     _require("words", words, WORDS)
-    _require("context", context, CONTEXTS)
+    if context is not None:
+        _require("context", context, CONTEXTS)
     for name, number in (("window", window), ("stride", stride)):
         if number is not None and number < 1:
-            raise InputError(f"{name} is {number}: write a number of tokens, 1 or more")
-    manner = Manner(unit, words, context, Reading(entropy, boundary, window, stride))
-    answering = _opened(model)
+            raise InputError(f"{name}={number}: write a number of tokens, 1 or more")
+    manner = Manner(unit, words, context, Reading(entropy, boundary, window, stride, window_bos))
+    labelled = _labelled([_opened(model) for model in (models if isinstance(models, (list, tuple)) else [models])])
+    given: Iterable[Text] = _with_sources(_given(texts, manner, column), sources)
+    if len(labelled) > 1:
+        given = list(given)
     columns = _Columns(manner)
-    told = _Told(answering, manner)
+    for place, label in enumerate(list(labelled)):
+        model = labelled.pop(label)  # released before the next one is loaded
+        counted = _Counted(progress, place, place + 1 + len(labelled))
+        _score(iter(given), model, manner, columns, label, cache, counted)
+    return columns.table()
+
+
+def _score(
+    texts: Iterator[Text],
+    model: Opened,
+    manner: Manner,
+    columns: _Columns,
+    label: str,
+    cache: Cache | None,
+    counted: _Counted,
+) -> None:
+    """Add the rows of one model."""
+    told = _Told(model, manner)
     done = 0
-    for group in _groups(_with_sources(_given(texts, manner), sources), whole=answering.ordered):
-        _require_sources_fit(group, answering)
-        parted = [
-            _part(text, spans, manner) for text, spans in zip(group, _words(group, answering, manner), strict=True)
-        ]
+    context = manner.context_of(model)
+    for group in _groups(texts, whole=model.ordered):
+        _require_sources_fit(group, model)
+        parted = [_part(text, spans, context) for text, spans in zip(group, _words(group, model, manner), strict=True)]
         requests = [
             Request(text.text[a:b], reading=manner.reading, source=text.source)
             for text, _, _, asked in parted
             for a, b in asked
         ]
-        answers = iter(_ask(requests, answering, cache, _from(done, progress)))
+        answers = iter(_ask(requests, model, cache, counted))
         for text, stretches, marked, asked in parted:
             scored = [(start, next(answers)) for start, _ in asked]
-            told.hear(answer for _, answer in scored)
+            told.hear([answer for _, answer in scored])
             done += 1
             scores = rows.Scores.of(scored)
             told.tokenless += rows.tokenless(text.text, scores, stretches)
-            columns.add(done, text, _rows(text, scores, stretches, marked, manner))
+            columns.add(label, done, text, _rows(text, scores, stretches, marked, manner))
+        counted.finish_group()
     told.tell(done)
-    return columns.table()
+
+
+def _labelled(models: Sequence[Opened]) -> dict[str, Opened]:
+    """The models by their ids, each once; options tell models of one id apart."""
+    if not models:
+        raise InputError("there is no model to score with: name one, such as causal:gpt2")
+    distinct = {(model.id, *sorted(model.options.items())): model for model in models}.values()
+    found: dict[str, Opened] = {}
+    for model in distinct:
+        others = [other.options for other in distinct if other.id == model.id]
+        differing = [f"{k}={v}" for k, v in model.options.items() if any(other.get(k) != v for other in others)]
+        found[f"{model.id}?{'&'.join(differing)}" if differing else model.id] = model
+    return found
 
 
 Parted: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span]]
 """A text with its words or regions, its sentences, and the stretches of it that are asked, each by itself."""
 
 
-def _part(text: Text, words: Sequence[Span], manner: Manner) -> Parted:
+def _part(text: Text, words: Sequence[Span], context: Context) -> Parted:
     marked = sentences(text.text) if text.sentences is None else text.sentences
-    return text, words, marked, marked if manner.context == "sentence" else [(0, len(text.text))]
+    return text, words, marked, marked if context == "sentence" else [(0, len(text.text))]
 
 
 def _words(texts: Sequence[Text], model: Opened, manner: Manner) -> list[Sequence[Span]]:
@@ -147,12 +183,20 @@ def _rows(
     return rows.stretch_rows("region" if manner.unit == "regions" else "word", text.text, scores, stretches, marked)
 
 
-def _given(texts: object, manner: Manner) -> Iterator[Text]:
-    """The texts; of a file, as `read_texts` has them."""
-    if isinstance(texts, Path):
+def _given(texts: Any, manner: Manner, column: str | None) -> Iterator[Text]:
+    """The texts; of files, as `read_texts` has them."""
+    paths = [texts] if isinstance(texts, Path) else texts if _are_paths(texts) else ()
+    if column is not None and not paths:
+        raise InputError("column names a column of a file: give the file as Path(…)")
+    if paths:
         from wug.texts.files import read_texts
 
-        texts = read_texts(texts, given=manner.words == "given")
+        read = ((path, read_texts(path, column=column, given=manner.words == "given")) for path in paths)
+        texts = [
+            replace(text, columns={**({"file": str(path)} if len(paths) > 1 else {}), **text.columns})
+            for path, found in read
+            for text in found
+        ]
     for number, text in enumerate(texts_of(texts), 1):
         if text.words is None and (manner.words == "given" or manner.unit == "regions"):
             what = "regions" if manner.unit == "regions" else "given words"
@@ -162,13 +206,17 @@ def _given(texts: object, manner: Manner) -> Iterator[Text]:
         yield text
 
 
+def _are_paths(texts: object) -> bool:
+    return isinstance(texts, (list, tuple)) and bool(texts) and all(isinstance(one, Path) for one in texts)
+
+
 def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Iterator[Text]:
     """The texts, each with its source; there must be as many."""
     if sources is None:
         yield from texts
         return
-    if isinstance(sources, str):
-        raise InputError("sources are strings, one a text; one for all texts is an option of the model: source=…")
+    if isinstance(sources, str) or not isinstance(sources, Iterable):
+        raise InputError("sources must be a list of str, one per text; the model's option source is one for all texts")
     given = iter(sources)
     count = 0
     for count, text in enumerate(texts, 1):
@@ -229,8 +277,21 @@ def _ask(requests: Sequence[Request], model: Opened, cache: Cache | None, progre
     return RememberedScorer(model.model, cache, progress, model.given).score(requests)
 
 
-def _from(base: int, progress: Progress | None) -> Progress:
-    return lambda done, total: None if progress is None else progress(base + done, base + total)
+class _Counted:
+    """Progress in requests over all groups and models; other models are counted as having those of this one."""
+
+    def __init__(self, progress: Progress | None, place: int, models: int) -> None:
+        self._progress, self._place, self._models = progress, place, models
+        self._before = self._total = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        self._total = self._before + total
+        if self._progress is not None:
+            self._progress(self._place * self._total + self._before + done, self._models * self._total)
+
+    def finish_group(self) -> None:
+        """Add the requests of the group to those done before."""
+        self._before = self._total
 
 
 class _Columns:
@@ -240,19 +301,22 @@ class _Columns:
         reading = manner.reading
         missing = [] if reading.boundary else ["surprisal_boundary"]
         self._dropped = {*missing, *([] if reading.distribution else ["entropy", "rank"])}
-        self._columns: dict[str, list[Any]] = {"text_id": []}
+        # The columns of any row, so that a table without rows has them too.
+        one = rows.Scores.of([(0, Scored("a", (0,), (1,), (0.0,)))])
+        (row,) = _rows(Text("a"), one, [(0, 1)], [(0, 1)], manner)
+        names = [name for name in row if name not in self._dropped]
+        self._columns: dict[str, list[Any]] = {name: [] for name in ("model", "text_id", *names)}
         self._beside: dict[str, list[Any]] = {}
         """What stood beside the texts in their files."""
         self._count = 0
 
-    def add(self, number: int, text: Text, some: Iterable[dict[str, Any]]) -> None:
+    def add(self, model: str, number: int, text: Text, some: Iterable[dict[str, Any]]) -> None:
         """Add the rows of a text."""
         before = self._count
         for row in some:
             for name in self._dropped:
                 row.pop(name, None)
-            if self._count == 0:
-                self._columns |= {name: [] for name in row}
+            self._columns["model"].append(model)
             self._columns["text_id"].append(number)
             for name, value in row.items():
                 self._columns[name].append(value)
@@ -273,14 +337,17 @@ class _Told:
 
     def __init__(self, model: Opened, manner: Manner) -> None:
         self._model, self._reading, self._both_sides = model.id, manner.reading, sees_right(model)
+        self._by_sentence = manner.context is None and manner.context_of(model) == "sentence"
+        self._parted = False
         self._notices: Counter[str] = Counter()
         self._answers = 0
         self._silent = 0
         self.tokenless = 0
         """Words that no token begins in."""
 
-    def hear(self, answers: Iterable[Scored]) -> None:
-        """Take in what answers say, and what they do not."""
+    def hear(self, answers: Sequence[Scored]) -> None:
+        """Take in what the answers for a text say, and what they do not."""
+        self._parted |= self._by_sentence and len(answers) > 1
         for scored in answers:
             self._answers += 1
             self._notices.update(scored.notices)
@@ -292,6 +359,14 @@ class _Told:
 
     def tell(self, texts: int) -> None:
         """Say it."""
+        if self._parted:
+            log.warning(
+                "%s was trained on single sentences: the context of each word is its own sentence. Set context to "
+                "'text' for the whole text before it",
+                self._model,
+            )
+        if self._reading.has_windows and not registry.traits(ModelId.parse(self._model).kind).windows:
+            log.warning("window and stride do not apply to %s, which reads each text in one pass", self._model)
         for notice, count in self._notices.items():
             log.warning("%s: %s of %s answers %s", self._model, f"{count:,}", f"{self._answers:,}", notice)
         if self.tokenless:

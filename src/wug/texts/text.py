@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from wug.errors import InputError
+from wug.files import refuse_surrogates
 
 Span: TypeAlias = tuple[int, int]
 """The first character of a stretch, and the one behind its last."""
@@ -55,10 +58,10 @@ def texts_of(given: object) -> Iterator[Text]:
     if isinstance(given, (str, Text)):
         yield as_text(given, 1)
         return
-    if isinstance(given, Mapping) or hasattr(given, "columns") or not isinstance(given, Iterable):
+    if isinstance(given, (Mapping, bytes)) or hasattr(given, "columns") or not isinstance(given, Iterable):
         raise InputError(
-            f"texts are a string, strings, or lists of strings, not {_kind(given)}. Of a table give the column that "
-            "has them, such as table['sentence']"
+            f"texts must be a str, a list of them, or lists of words, not {_kind(given)}. Of a table, give the column "
+            "with the texts, such as table['sentence']"
         )
     for number, one in enumerate(given, 1):
         yield as_text(one, number)
@@ -69,7 +72,14 @@ def as_text(given: object, number: int) -> Text:
     if isinstance(given, Text):
         return given
     if isinstance(given, str):
-        return Text(given)
+        if os.path.isfile(os.path.expanduser(given)):  # noqa: PTH111, PTH113 (any text is tried, and most are no path)
+            raise InputError(
+                f"{given!r} names a file. Write Path({given!r}) for the texts in it, or text=… for these characters",
+                place=f"text {number}",
+            )
+        return Text(refuse_surrogates(given, f"text {number}"))
+    if isinstance(given, Path):
+        raise InputError("a Path among texts. Give paths alone, or texts alone", place=f"text {number}")
     if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
         raise InputError(f"expected text, found {_kind(given)}", place=f"text {number}")
     words = list(given)
@@ -77,7 +87,7 @@ def as_text(given: object, number: int) -> Text:
         if not isinstance(word, str):
             raise InputError(f"expected text, found {_kind(word)}", place=f"text {number}, word {place}")
     text, spans = joined([word.strip() for word in words])
-    return Text(text, spans)
+    return Text(refuse_surrogates(text, f"text {number}"), spans)
 
 
 def _unspaced(before: str, after: str) -> bool:

@@ -70,6 +70,7 @@ def rotary_sizes(tokenizer: Any, shape: Shape) -> dict[str, Any]:
         "intermediate_size": shape.inner,
         "max_position_embeddings": 1024,
         "attention_dropout": shape.dropout,
+        "training_context": "sentence",
     }
 
 

@@ -24,7 +24,7 @@ from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, so
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint
 from wug.types import Answer, Traits
 
-TRAITS = Traits(returns="text", architectures=("AttentionLSTM",), uses_device=True)
+TRAITS = Traits(returns="text", architectures=("AttentionLSTM",), uses_device=True, windows=True)
 """Or scores, with score=source."""
 OPTIONS = (
     replace(MAX_LENGTH, help=MAX_LENGTH.help.replace("tokens", "words")),

@@ -40,6 +40,7 @@ TRAITS = Traits(
     uses_device=True,
     shares_device=True,
     prefetch=True,
+    windows=True,
 )
 OPTIONS = (
     DTYPE,
@@ -96,7 +97,19 @@ class Asking:
 class CausalModel:
     """A causal language model that scores texts."""
 
-    __slots__ = ("_bos", "_boundary", "_engine", "_limit", "_spec", "_tokenise", "chunk", "id", "options", "ordered")
+    __slots__ = (
+        "_bos",
+        "_boundary",
+        "_engine",
+        "_limit",
+        "_spec",
+        "_tokenise",
+        "chunk",
+        "id",
+        "options",
+        "ordered",
+        "training_context",
+    )
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
         options = spec.read(OPTIONS)
@@ -118,6 +131,7 @@ class CausalModel:
         self.id = f"causal/{loaded.name}@{loaded.fingerprint}"
         self.options = _signed(options, str(loaded.model.dtype).removeprefix("torch."), marked=self._bos is not None)
         self.ordered = False
+        self.training_context: str | None = getattr(loaded.model.config, "training_context", None)
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One answer for each request, in order, in natural logarithms."""
@@ -164,7 +178,7 @@ class CausalModel:
                 f"{self._spec}: values beside those of boundary={self._boundary} are asked for. Open the model without "
                 "the option boundary: values with and without it are then given side by side"
             )
-        size, stride = room(reading, self._limit, int(self._bos is not None), self._spec)
+        size, stride = room(reading, self._limit, int(self._bos is not None), self._spec, without_bos=True)
         if reading.distribution or reading.boundary:
             # Not kept: making one costs nothing, and shares the model, its ways and its output layer.
             boundary = "yes" if reading.boundary else self._boundary
@@ -205,8 +219,12 @@ class CausalModel:
             found = passages(tokens.ids, asking.size, asking.stride, partial(to_the_left, beyond=int(boundary)))
             plain = tokens.ids if found is None else found.tokens
             where = np.arange(len(plain.flat)) if found is None else found.where
-            sequences = plain if self._bos is None else plain.led_by(self._bos)
-            where = where if self._bos is None else np.insert(where, plain.starts, -1)
+            sequences = plain
+            if self._bos is not None:
+                led = plain.starts
+                if found is not None and asking.reading is not None and not asking.reading.window_bos:
+                    led = led[found.firsts == 0]
+                sequences, where = plain.led_by(self._bos, led), np.insert(where, led, -1)
             self._refuse_long(piece, sequences)
             batches = asking.engine.plan(sequences)
             if found is not None and not boundary:
@@ -282,7 +300,9 @@ def identify(spec: ModelSpec) -> Identity | None:
     marked = None if folder is None else _is_marked(folder, options["bos"])
     if folder is None or marked is None:
         return None
-    return Identity(f"causal/{folder.name}", _signed(options, options["dtype"], marked=marked), "scores")
+    context = folder.settings("config.json").get("training_context")
+    described = _signed(options, options["dtype"], marked=marked)
+    return Identity(f"causal/{folder.name}", described, "scores", training_context=context)
 
 
 def load(spec: ModelSpec) -> CausalModel:

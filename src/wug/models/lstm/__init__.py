@@ -27,7 +27,16 @@ from wug.models._words import (
     read_words,
     worded,
 )  # fmt: skip
-from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, Shape, fingerprint, read_shape, require_fit
+from wug.models.lstm.folder import (
+    CONFIG,
+    VOCABULARY,
+    WEIGHTS,
+    Shape,
+    fingerprint,
+    read_config,
+    read_shape,
+    require_fit,
+)
 from wug.models.lstm.network import Floats, Network
 from wug.models.lstm.walk import Passage, walk_list, walk_tree
 from wug.models.lstm.weights import Weights, load_weights
@@ -76,7 +85,17 @@ class Settings:
 class WordLSTM:
     """A word-level recurrent language model that scores texts."""
 
-    __slots__ = ("_network", "_settings", "_spec", "_vocabulary", "chunk", "id", "options", "ordered")
+    __slots__ = (
+        "_network",
+        "_settings",
+        "_spec",
+        "_vocabulary",
+        "chunk",
+        "id",
+        "options",
+        "ordered",
+        "training_context",
+    )
 
     def __init__(
         self, spec: ModelSpec, name: str, network: Network, vocabulary: Vocabulary, settings: Settings
@@ -86,6 +105,7 @@ class WordLSTM:
         self.options: Mapping[str, str] = _signed(settings, vocabulary)
         self.ordered = settings.state != "fresh"
         self.chunk = WHOLE_LIST if self.ordered else _chunk(network)
+        self.training_context = None if self.ordered else _training_context(_path(spec))
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order, in natural logarithms.
@@ -163,7 +183,10 @@ def identify(spec: ModelSpec) -> Identity | None:
         return None
     shape, vocabulary = _described(path, options)
     return Identity(
-        _name(path, None if shape is None else shape.kind, vocabulary), _signed(settings, vocabulary), "scores"
+        _name(path, None if shape is None else shape.kind, vocabulary),
+        _signed(settings, vocabulary),
+        "scores",
+        training_context=_training_context(path),
     )
 
 
@@ -219,6 +242,10 @@ def _described(path: Path, options: Mapping[str, Any]) -> tuple[Shape | None, Vo
         lowercase = options["lowercase"]
     vocabulary = read_vocabulary(_listed(path, options), lowercase=lowercase, words=options["words"] or words)
     return shape, vocabulary
+
+
+def _training_context(path: Path) -> str | None:
+    return read_config(path / CONFIG).get("training_context") if path.is_dir() else None
 
 
 def _path(spec: ModelSpec) -> Path:

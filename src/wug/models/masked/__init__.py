@@ -38,6 +38,7 @@ TRAITS = Traits(
     shares_device=True,
     prefetch=True,
     sees_right_context=True,
+    windows=True,
 )
 METRICS = ("within_word_l2r", "original")
 OPTIONS = (
@@ -76,6 +77,7 @@ class MaskedModel:
         "id",
         "options",
         "ordered",
+        "training_context",
     )
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
@@ -102,6 +104,7 @@ class MaskedModel:
         self.id = f"masked/{loaded.name}@{loaded.fingerprint}"
         self.options = {"dtype": str(model.dtype).removeprefix("torch."), "pll": self._metric, **signed(options)}
         self.ordered = False
+        self.training_context: str | None = getattr(model.config, "training_context", None)
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """One answer for each request, in order, in natural logarithms; with a span, only the tokens in it."""
@@ -196,7 +199,8 @@ def identify(spec: ModelSpec) -> Identity | None:
     if folder is None:
         return None
     described = {"dtype": options["dtype"], "pll": options["pll"], **signed(options)}
-    return Identity(f"masked/{folder.name}", described, "scores")
+    context = folder.settings("config.json").get("training_context")
+    return Identity(f"masked/{folder.name}", described, "scores", training_context=context)
 
 
 def load(spec: ModelSpec) -> MaskedModel:

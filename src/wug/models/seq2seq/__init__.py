@@ -33,6 +33,7 @@ TRAITS = Traits(
     architectures=("ForConditionalGeneration", "MTModel", "ForSeq2SeqLM"),
     auto_class="AutoModelForSeq2SeqLM",
     uses_device=True,
+    windows=True,
 )
 """Or scores, with the option score."""
 ENGINES = ("auto", "ctranslate", "transformers")

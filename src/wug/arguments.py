@@ -1,0 +1,151 @@
+"""Calls of the public API: arguments are checked against their annotations, and errors speak Python.
+
+A mistake in a call is an InputError that says what to write. The annotations are those that type checkers see.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import numbers
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from wug.errors import InputError, WugError, suggestion
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
+Kind = TypeVar("Kind")
+
+OPTIONAL = " | None"
+SETTINGS = (str, numbers.Real, os.PathLike, tuple, list, type(None))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "bool": (lambda value: isinstance(value, bool), "True or False"),
+    "int": (_is_whole, "a whole number"),
+    "str": (lambda value: isinstance(value, str), "text (a str)"),
+    "str | Path": (lambda value: isinstance(value, str | os.PathLike), "a path (a str or Path)"),
+    "Mapping[str, Setting]": (lambda value: isinstance(value, Mapping), "a dictionary of options"),
+    "Setting": (lambda value: isinstance(value, SETTINGS), "text, a number, True, False or a list of texts"),
+    "Callable[[int, int], None]": (callable, "a function that takes two numbers, done and total"),
+}
+"""Annotations that are checked as they are written, and what may be given. All others are left to the function."""
+
+FLAGS = {
+    "--no-cache": "cache=None",
+    "--cache": "cache=…",
+    "--column": "column=…",
+    "--context": "context=…",
+    "--db": "store=…",
+    "--device": "device=…",
+    "--kind": "kind=…",
+}
+"""Flags of the command line that messages name, as Python writes them."""
+_PAIR = r"'?([a-z_]+)=((?:[^\s,.;:()']|[,.](?=[^\s,.;:()']))+)'?"
+_SCORING, _MODEL = re.compile(rf"-S {_PAIR}(?: -S {_PAIR})*"), re.compile(f"-M {_PAIR}")
+
+
+def checked(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """The function, with an InputError for a call that does not fit its signature."""
+
+    @functools.wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+        _check(function, args, kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """The same for a function that only Python calls: errors name options as Python writes them."""
+    function = checked(function)
+
+    @functools.wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+        try:
+            return function(*args, **kwargs)
+        except WugError as error:
+            error.args = (in_python(str(error)), *error.args[1:])
+            raise
+
+    return call
+
+
+def members(wrap: Callable[[Any], Any]) -> Callable[[type[Kind]], type[Kind]]:
+    """A decorator that wraps every public method of a class."""
+
+    def decorate(kind: type[Kind]) -> type[Kind]:
+        for name, value in list(vars(kind).items()):
+            if inspect.isfunction(value) and not name.startswith("_"):
+                setattr(kind, name, wrap(value))
+        return kind
+
+    return decorate
+
+
+def in_python(message: str) -> str:
+    """A message in which options of the command line (`-S lines=good-bad`) are those of Python."""
+    message = _SCORING.sub(_as_options, message)
+    message = _MODEL.sub(r'\1="\2"', message)
+    message = message.replace("-S ", "").replace("-M ", "")
+    for flag, spelled in FLAGS.items():
+        message = re.sub(rf"(?<![\w-]){flag}(?![\w-])", spelled, message)
+    return message
+
+
+def _as_options(found: re.Match[str]) -> str:
+    pairs = (f'"{name}": "{value}"' for name, value in re.findall(f"-S {_PAIR}", found[0]))
+    return f"options={{{', '.join(pairs)}}}"
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def _check(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """InputError for the first argument that is unknown, missing, repeated or of another type."""
+    parameters = _parameters(function)
+    name = function.__qualname__ if "self" in parameters else f"wug.{function.__qualname__}"
+    kinds = {parameter.kind for parameter in parameters.values()}
+    by_place = [key for key, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    shown = [key for key in parameters if key != "self"]
+    for key in kwargs:
+        if key not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
+            raise InputError(f"{name}() has no parameter {key!r}.{suggestion(key, shown)}")
+        if key in by_place[: len(args)]:
+            raise InputError(f"{name}() got {key} twice: by position and by name")
+    if len(args) > len(by_place) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        allowed = ", ".join(key for key in by_place if key != "self") or "none"
+        named = [key for key in shown if key not in by_place]
+        more = f". Write the others by name, such as {named[0]}=…" if named else ""
+        raise InputError(f"{name}() got too many positional arguments; it takes {allowed}{more}")
+    given = dict(zip(by_place, args, strict=False)) | dict(kwargs)
+    for key, one in parameters.items():
+        if one.kind is one.VAR_POSITIONAL:
+            for value in args[len(by_place) :]:
+                _check_value(key, value, one.annotation)
+        elif one.kind is one.VAR_KEYWORD:
+            for other in kwargs.keys() - parameters.keys():
+                _check_value(other, kwargs[other], one.annotation)
+        elif key in given:
+            _check_value(key, given[key], one.annotation)
+        elif one.default is one.empty:
+            raise InputError(f"{name}() needs {key}: {name}({', '.join(by_place[by_place[0] == 'self' :])})")
+
+
+def _check_value(name: str, value: object, annotation: Any) -> None:
+    written = str(annotation)
+    optional = written.endswith(OPTIONAL)
+    accepts, wanted = ACCEPTED.get(written.removesuffix(OPTIONAL), (None, ""))
+    if accepts is None or (optional and value is None) or accepts(value):
+        return
+    shown = repr(value) if len(repr(value)) < 60 else f"a {type(value).__name__}"
+    raise InputError(f"{name}={shown}: write {wanted}{', or None' if optional else ''}")
