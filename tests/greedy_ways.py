@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from wug.models import seq2seq
-from wug.models._asking import Written, until_end
-from wug.models._recorded import Recorded
 from wug.models._spec import ModelSpec
-from wug.models._token_rules import Rules
+from wug.models.decoding.cuda_graph import CudaGraphDecoder
+from wug.models.decoding.greedy import TokenRules
+from wug.models.decoding.outputs import Decoded, trim_at_end
 
 
-def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, Recorded]:
+def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, CudaGraphDecoder]:
     """The plain model, the decoder in it, and a way of writing in few shapes."""
     model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", "engine": "transformers"}))
     assert isinstance(model, seq2seq.Seq2SeqModel)
     decoder: Any = model._decoder
-    rules = Rules.of(decoder.model.generation_config, decoder._ends)
+    rules = TokenRules.of(decoder.model.generation_config)
     assert rules is not None
-    return model, decoder, Recorded(decoder.model, rules, decoder._pad)
+    return model, decoder, CudaGraphDecoder(decoder.model, rules, decoder._pad)
 
 
-def alone(decoder: Any, sequence: Sequence[int], bound: int) -> Written:
+def alone(decoder: Any, sequence: Sequence[int], bound: int) -> Decoded:
     """What generate() of transformers writes for one sequence that is asked by itself."""
-    return until_end(decoder._generate([sequence], bound)["sequences"][0].tolist(), decoder._ends)
+    return trim_at_end(decoder._generate([sequence], bound)["sequences"][0].tolist(), decoder._ends)

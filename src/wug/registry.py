@@ -88,8 +88,10 @@ def _tell_once(text: str) -> None:
 def _own(folder: str) -> frozenset[str]:
     package = importlib.import_module(f"wug.{folder}")
     found = pkgutil.iter_modules(package.__path__)
-    # What families share stands beside them as modules.
-    return frozenset(m.name for m in found if not m.name.startswith("_") and (m.ispkg or folder != "families"))
+    shared: frozenset[str] = getattr(package, "SHARED", frozenset())
+    # In `families`, modules are shared code, and packages are families.
+    public = (m for m in found if not m.name.startswith("_") and m.name not in shared)
+    return frozenset(m.name for m in public if m.ispkg or folder != "families")
 
 
 @functools.cache

@@ -21,8 +21,8 @@ from answers import noticed, texts
 from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import seq2seq
-from wug.models._decoding import Decoder
 from wug.models._spec import ModelSpec
+from wug.models.decoding.generation import Decoder
 from wug.runs.evaluate import ask_through, evaluate
 
 Maker = Callable[..., Path]
@@ -112,13 +112,13 @@ def test_more_beams_find_answers_of_their_own(made: Maker) -> None:
 def test_a_source_is_asked_once_however_often_it_comes(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(made(), max_length="4")
     asked: list[int] = []
-    write = model._decoder.write
+    write = model._decoder.decode
 
     def counting(sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> Any:
         asked.append(len(sequences))
         return write(sequences, bounds)
 
-    monkeypatch.setattr(model._decoder, "write", counting)
+    monkeypatch.setattr(model._decoder, "decode", counting)
     answers = texts(model.generate(["copy A1", "echo B2", "copy A1", "copy A1"]))
     assert asked == [2]
     assert answers[0] == answers[2] == answers[3]
@@ -157,19 +157,19 @@ def test_rows_that_ended_are_taken_out_without_changing_an_answer(made: Maker) -
     model = load(made(), max_length="40", engine="transformers")
     sources = tiny_seq2seq.sources(12)
     assert isinstance(model._decoder, Decoder)
-    assert model._decoder._shrinks
+    assert model._decoder._drops_finished_rows
     quick = texts(model.generate(sources))
-    model._decoder._shrinks = False
+    model._decoder._drops_finished_rows = False
     assert texts(model.generate(sources)) == quick
 
 
 def test_a_model_with_forbidden_words_is_left_to_transformers() -> None:
     from transformers import GenerationConfig
 
-    from wug.models import _greedy
+    from wug.models.decoding import greedy
 
-    assert _greedy.plain(GenerationConfig(eos_token_id=1))
-    assert not _greedy.plain(GenerationConfig(eos_token_id=1, suppress_tokens=[5]))
+    assert greedy.leaves_tokens_alone(GenerationConfig(eos_token_id=1))
+    assert not greedy.leaves_tokens_alone(GenerationConfig(eos_token_id=1, suppress_tokens=[5]))
 
 
 def test_memory_that_runs_out_halves_the_batch(
@@ -181,14 +181,14 @@ def test_memory_that_runs_out_halves_the_batch(
     sources = tiny_seq2seq.sources(9)
     expected = texts(model.generate(sources))
     assert isinstance(model._decoder, Decoder)
-    write = model._decoder._shrinking
+    write = model._decoder._decode_dropping_rows
 
     def scarce(rows: Sequence[Sequence[int]], bound: int) -> Any:
         if len(rows) > 2:
             raise torch.OutOfMemoryError("no room")
         return write(rows, bound)
 
-    monkeypatch.setattr(model._decoder, "_shrinking", scarce)
+    monkeypatch.setattr(model._decoder, "_decode_dropping_rows", scarce)
     assert texts(model.generate(sources)) == expected
     assert "memory ran out" in caplog.text
 
@@ -201,7 +201,7 @@ def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pyt
     def none(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(model._decoder, "_shrinking", none)
+    monkeypatch.setattr(model._decoder, "_decode_dropping_rows", none)
     with pytest.raises(ModelError, match=r"out of memory for 1.. tokens"):
         model.generate(["copy A1"])
 

@@ -21,10 +21,11 @@ import tiny_seq2seq
 from answers import noticed, texts
 from shares import cases, each_kind, share
 from wug.errors import ModelError
-from wug.models import _converted, seq2seq
-from wug.models._decoding import Decoder
+from wug.models import seq2seq
 from wug.models._fingerprint import content
 from wug.models._spec import ModelSpec
+from wug.models.decoding import conversion_cache
+from wug.models.decoding.generation import Decoder
 from wug.models.seq2seq import conversion, translator
 from wug.models.seq2seq.facts import HubWords, SavedWords
 from wug.models.seq2seq.translator import Translator
@@ -249,9 +250,9 @@ def test_a_conversion_that_writes_something_else_is_not_used(
     about = json.loads((folder / "wug.json").read_text())
     about["probes"][0]["logprob"] += 0.01
     (folder / "wug.json").write_text(json.dumps(about))
-    sums = json.loads((folder / _converted.SEAL).read_text())
+    sums = json.loads((folder / conversion_cache.CHECKSUMS).read_text())
     sums["wug.json"] = content(folder / "wug.json")
-    (folder / _converted.SEAL).write_text(json.dumps(sums))
+    (folder / conversion_cache.CHECKSUMS).write_text(json.dumps(sums))
     model = load(made(), max_length="6")
     assert isinstance(model._decoder, Decoder)
     assert (
@@ -277,7 +278,7 @@ def test_several_may_convert_at_once(own_conversions: Path) -> None:
         (folder / "model.bin").write_bytes(b"x" * 100_000)
 
     def obtain(_: int) -> bytes:
-        return (_converted.obtain("same", make) / "model.bin").read_bytes()
+        return (conversion_cache.obtain("same", make) / "model.bin").read_bytes()
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(obtain, range(40))) == {b"x" * 100_000}

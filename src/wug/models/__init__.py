@@ -7,6 +7,9 @@ from wug.models._in_memory import Watched, adopt
 from wug.models._spec import Identity, ModelSpec, parse
 from wug.models._words import read_words, words_of, write_words
 
+SHARED = frozenset({"decoding"})
+"""Sub-packages that backends share; every other public module or package here is a backend."""
+
 __all__ = [
     "Identity",
     "ModelSpec",

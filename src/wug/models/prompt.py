@@ -9,11 +9,13 @@ from typing import Any
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_lines
-from wug.models import _asking, _weights
-from wug.models._decoding import Decoder, Stops, open_weights, unknown_mark
+from wug.models import _weights
 from wug.models._fingerprint import folder_of
+from wug.models._loading import Loading
 from wug.models._options import BATCH, DEVICE, DTYPE, EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, TRUST
 from wug.models._spec import Identity, ModelSpec
+from wug.models.decoding import outputs
+from wug.models.decoding.generation import Decoder, Stops, unknown_token
 from wug.types import Answer, Traits
 
 TRAITS = Traits(returns="text", on_hub=True, uses_device=True)
@@ -76,26 +78,26 @@ class PromptedModel:
         if marks.eos_token_id is None:
             marks.eos_token_id = loaded.tokenizer.eos_token_id
         self._ends = {loaded.tokenizer.eos_token_id} - {None}
-        self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_mark(loaded.tokenizer)}
-        self._decoder = Decoder(loaded.model, tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
+        self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_token(loaded.tokenizer)}
+        self._decoder = Decoder(loaded.model, batch_tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
         self.options = _signed(options, str(loaded.model.dtype).removeprefix("torch."), template, stop)
         self.chunk = self._decoder.chunk
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order; empty where the prompt is longer than the model can take."""
-        return _asking.once(sources, self._ask)
+        return outputs.map_distinct(sources, self._ask)
 
     def _ask(self, sources: list[str]) -> list[Answer]:
         sequences = [self._tokens(self._template.prompt(source)) for source in sources]
         encoded: list[list[int]] = self._tokenizer(sources, add_special_tokens=False)["input_ids"]
         bounds = [self._longest(len(tokens), len(source)) for tokens, source in zip(sequences, encoded, strict=True)]
         places = [n for n, bound in enumerate(bounds) if bound > 0]
-        written = self._decoder.write([sequences[n] for n in places], [bounds[n] for n in places])
+        written = self._decoder.decode([sequences[n] for n in places], [bounds[n] for n in places])
         answers: dict[int, Answer] = {}
         for n, answer in zip(places, written, strict=True):
             text, stopped, _ = self._text(answer.tokens).partition(self._stop)
-            answers[n] = _asking.answer(text.strip(), ended=answer.ended or bool(stopped))
-        return [answers.get(n) or _asking.too_long(self._limit or 0) for n in range(len(sources))]
+            answers[n] = outputs.make_answer(text.strip(), ended=answer.ended or bool(stopped))
+        return [answers.get(n) or outputs.source_too_long(self._limit or 0) for n in range(len(sources))]
 
     def _tokens(self, prompt: str) -> list[int]:
         tokens: list[int] = self._tokenizer(prompt)["input_ids"]
@@ -107,7 +109,7 @@ class PromptedModel:
 
     def _longest(self, prompt: int, source: int) -> int:
         """Tokens that an answer may have; 0 or less where the prompt leaves no room."""
-        bound = _asking.longest_answer(source, self._bound)
+        bound = outputs.token_limit(source, self._bound)
         return bound if self._limit is None else min(bound, self._limit - prompt)
 
     def _text(self, tokens: Sequence[int]) -> str:
@@ -130,7 +132,7 @@ def load(spec: ModelSpec) -> PromptedModel:
     """The model that `spec` names, with its template and examples."""
     options = spec.read(OPTIONS)
     template, stop = prompting(options)
-    return PromptedModel(open_weights(spec, "AutoModelForCausalLM", options), spec, template, stop)
+    return PromptedModel(_weights.load(spec, "AutoModelForCausalLM", Loading.of(options)), spec, template, stop)
 
 
 def _signed(options: Mapping[str, Any], dtype: str, template: Template, stop: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from wug.families.pcfgset.language import parse
 from wug.families.pcfgset.lines import line_of
 from wug.families.pcfgset.localism import Sample, localism_suite
 from wug.families.pcfgset.plain import plain_suite
-from wug.models._asking import cut
+from wug.models.decoding.outputs import truncate
 from wug.runs.cache import Cache
 from wug.runs.remembered import RememberedGenerator
 from wug.types import Answer, Outcome, Source, text_of
@@ -45,7 +45,7 @@ class Rambling:
         right = " ".join(parse(text_of(source)).meaning())
         long = "A1 " * draw.choice((20, 21, 60, 300)) + draw.choice(("B1", "C1"))
         whole = Answer(draw.choice((right, right, "A1 B1", long, long)))
-        return cut(whole, source.most if isinstance(source, Source) else None)
+        return truncate(whole, source.most if isinstance(source, Source) else None)
 
 
 def samples() -> list[Sample]:

@@ -11,8 +11,6 @@ from typing import Any
 
 from wug.errors import MissingExtra, ModelError
 from wug.files import user_path
-from wug.models import _asking
-from wug.models._asking import Written
 from wug.models._fingerprint import unchanged
 from wug.models._given_source import END, SOURCE, SourceScorer
 from wug.models._hardware import halving, pick_device
@@ -21,6 +19,8 @@ from wug.models._spec import Identity, ModelSpec
 from wug.models._words import Vocabulary, read_words
 from wug.models.attention_lstm import scoring
 from wug.models.attention_lstm.folder import PAD, START, load_attention_lstm, source_numbers
+from wug.models.decoding import outputs
+from wug.models.decoding.outputs import Decoded
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint
 from wug.types import Answer, Traits
 
@@ -55,26 +55,26 @@ class AttentionLSTMModel:
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order."""
-        return _asking.once(sources, self._ask)
+        return outputs.map_distinct(sources, self._ask)
 
     def _ask(self, sources: list[str]) -> list[Answer]:
         rows = [source_numbers(source, self._vocabulary) for source in sources]
-        bounds = [_asking.longest_answer(len(row), self._bound) for row in rows]
-        written: dict[int, Written] = {}
-        for batch in _asking.batches([len(row) for row in rows], bounds, tokens=self._tokens):
+        bounds = [outputs.token_limit(len(row), self._bound) for row in rows]
+        written: dict[int, Decoded] = {}
+        for batch in outputs.plan_batches([len(row) for row in rows], bounds, tokens=self._tokens):
             written.update(zip(batch, self._write([rows[n] for n in batch], bounds[batch[0]]), strict=True))
         names, unknown = self._vocabulary.names, self._vocabulary.unknown
         return [
-            _asking.answer(
+            outputs.make_answer(
                 " ".join(names[word] for word in written[n].tokens), ended=written[n].ended, known=unknown not in row
             )
             for n, row in enumerate(rows)
         ]
 
-    def _write(self, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
+    def _write(self, rows: Sequence[Sequence[int]], bound: int) -> list[Decoded]:
         """The answers to a batch; when memory runs out, to smaller ones."""
 
-        def write(low: int, high: int) -> list[Written]:
+        def write(low: int, high: int) -> list[Decoded]:
             return write_greedily(self._model, self._vocabulary, rows[low:high], bound)
 
         def single(row: int) -> str:
@@ -123,7 +123,7 @@ def load(spec: ModelSpec) -> AttentionLSTMModel | SourceScorer:
     return AttentionLSTMModel(name, model, vocabulary, options)
 
 
-def write_greedily(model: Any, vocabulary: Vocabulary, rows: Sequence[Sequence[int]], bound: int) -> list[Written]:
+def write_greedily(model: Any, vocabulary: Vocabulary, rows: Sequence[Sequence[int]], bound: int) -> list[Decoded]:
     """The likeliest next word after the other, for each source, until the end mark or until there are `bound` words."""
     import torch
 
@@ -165,8 +165,8 @@ def _signed(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
     return {"dtype": dtype, "beams": "1", "max_length": str(options["max_length"] or "auto")}
 
 
-def _until(row: list[int], end: int | None) -> Written:
+def _until(row: list[int], end: int | None) -> Decoded:
     """A row up to the end mark."""
     if end in row:
-        return Written(tuple(row[: row.index(end)]), ended=True)
-    return Written(tuple(row), ended=False)
+        return Decoded(tuple(row[: row.index(end)]), ended=True)
+    return Decoded(tuple(row), ended=False)

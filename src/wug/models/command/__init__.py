@@ -11,10 +11,10 @@ from pathlib import Path
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum, existing, read_lines
-from wug.models import _asking
 from wug.models._fingerprint import MOST, TooMany, content, fingerprint
 from wug.models._spec import Identity, ModelSpec
 from wug.models.command.process import Filter, failure, run
+from wug.models.decoding import outputs
 from wug.options import Option
 from wug.types import Traits
 
@@ -53,7 +53,7 @@ class FilterCommand:
     def generate(self, sources: Sequence[str]) -> list[str]:
         """One answer for each source, in order."""
         _refuse_breaks(sources)
-        return _asking.once(sources, self._ask)
+        return outputs.map_distinct(sources, self._ask)
 
     def close(self) -> None:
         """End the program; it is started again when something is asked."""
@@ -98,7 +98,7 @@ class BatchCommand:
     def generate(self, sources: Sequence[str]) -> list[str]:
         """One answer for each source, in order."""
         _refuse_breaks(sources)
-        return _asking.once(sources, self._ask)
+        return outputs.map_distinct(sources, self._ask)
 
     def _ask(self, sources: list[str]) -> list[str]:
         with tempfile.TemporaryDirectory(prefix="wug-") as folder:

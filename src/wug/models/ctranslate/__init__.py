@@ -12,11 +12,11 @@ from typing import Any
 
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
-from wug.models import _asking
 from wug.models._fingerprint import content, fingerprint, unchanged
 from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH
 from wug.models._spec import ModelSpec
 from wug.models.ctranslate import opennmt as _opennmt
+from wug.models.decoding import outputs
 from wug.options import Option
 from wug.types import Answer, Traits
 
@@ -71,17 +71,17 @@ class TranslatorModel:
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order."""
-        return _asking.once(sources, self._ask)
+        return outputs.map_distinct(sources, self._ask)
 
     def _ask(self, sources: list[str]) -> list[Answer]:
         split = [self._tokens.split(source) for source in sources]
-        bounds = [_asking.longest_answer(len(tokens), self._bound) for tokens in split]
+        bounds = [outputs.token_limit(len(tokens), self._bound) for tokens in split]
         written: dict[int, list[str]] = {}
         for bound in sorted(set(bounds)):
             places = [n for n, own in enumerate(bounds) if own == bound]
             written.update(zip(places, self._translate([split[n] for n in places], bound), strict=True))
         return [
-            _asking.answer(
+            outputs.make_answer(
                 self._tokens.join(_without_end(written[n], self._end)),
                 ended=len(written[n]) < bounds[n] or written[n][-1] == self._end,
                 known=self._known is None or self._known.issuperset(tokens),

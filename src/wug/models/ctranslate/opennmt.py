@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError
-from wug.models import _converted
 from wug.models._unpickle import TENSORS, Array, Inert, InertDict, InertSet, Pickled, read
+from wug.models.decoding import conversion_cache
 
 CHECKPOINT: Mapping[str, type] = {
     **TENSORS,
@@ -69,7 +69,7 @@ def converted(path: Path) -> Path:
             _convert(read_checkpoint(path), Path(scratch, "plain.pt"), folder)
 
     try:
-        return _converted.obtain(digest(path), make)
+        return conversion_cache.obtain(digest(path), make)
     except RuntimeError as error:  # PyTorch's word for a full disk
         raise ModelError(f"{path}: the converted model cannot be kept. Is the disk full?") from error
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from wug.errors import InputError, ModelError
 from wug.files import checksum
-from wug.models import _asking
 from wug.models._spec import ModelSpec
+from wug.models.decoding import outputs
 from wug.models.endpoint.answers import read_text
 from wug.models.endpoint.server import Server, noted
 from wug.models.prompt import ANSWER, prompting
@@ -37,7 +37,7 @@ class EndpointGenerator:
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer for each source, in order."""
-        return _asking.once(sources, self._ask)
+        return outputs.map_distinct(sources, self._ask)
 
     def _ask(self, sources: list[str]) -> list[Answer]:
         prompts = [self._template.prompt(source) for source in sources]
@@ -46,7 +46,7 @@ class EndpointGenerator:
 
     def _settings(self, source: str) -> dict[str, Any]:
         # How many tokens a source has is not known here: half as many as letters are enough for most.
-        longest = _asking.longest_answer(len(source) // 2, self._bound)
+        longest = outputs.token_limit(len(source) // 2, self._bound)
         return {"temperature": 0.0, "max_tokens": longest, "stop": [self._stop]}
 
     def _read(self, source: str, answer: Any) -> Answer:
@@ -57,4 +57,4 @@ class EndpointGenerator:
                 f"{self._server.client.address}: the answer to {source[:80]!r} cannot be used: {error.message}"
             ) from None
         before, stopped, _ = text.partition(self._stop)
-        return _asking.answer(before.strip(), ended=ended or bool(stopped))
+        return outputs.make_answer(before.strip(), ended=ended or bool(stopped))

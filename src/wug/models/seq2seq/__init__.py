@@ -11,15 +11,16 @@ from typing import Any
 
 from wug.errors import ModelError
 from wug.files import user_path
-from wug.models import _asking
-from wug.models._asking import Written
-from wug.models._decoding import Decoder, open_weights
+from wug.models import _weights
 from wug.models._fingerprint import fingerprint, folder_of
 from wug.models._given_source import END, SOURCE, SourceScorer
-from wug.models._loading import signed
+from wug.models._loading import Loading, signed
 from wug.models._options import ADAPTER, BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, QUANTIZE, TRUST
 from wug.models._spec import Identity, ModelSpec
 from wug.models._weights import Loaded
+from wug.models.decoding import outputs
+from wug.models.decoding.generation import Decoder
+from wug.models.decoding.outputs import Decoded
 from wug.models.seq2seq import conversion, scoring
 from wug.models.seq2seq.facts import Facts, HubWords, Words
 from wug.models.seq2seq.spans import SpanScorer
@@ -69,7 +70,7 @@ class Plain:
     @cached_property
     def loaded(self) -> Loaded:
         """The model with its tokenizer."""
-        found = open_weights(self._spec, "AutoModelForSeq2SeqLM", self._spec.read(OPTIONS))
+        found = _weights.load(self._spec, "AutoModelForSeq2SeqLM", Loading.of(self._spec.read(OPTIONS)))
         if self._expected not in (None, found.fingerprint):
             raise ModelError(f"{self._spec}: its files changed while it was in use. Give the command again")
         return found
@@ -84,11 +85,11 @@ class Plain:
         """The engine of transformers."""
         _ = self.facts  # which refuses a model without marks, and are taken before the decoder changes the settings
         options = self._spec.read(OPTIONS)
-        return Decoder(self.loaded.model, beams=options["beams"], tokens=options["batch"])
+        return Decoder(self.loaded.model, beams=options["beams"], batch_tokens=options["batch"])
 
-    def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
-        """Decode sequences with PyTorch, each up to as many tokens as its bound says."""
-        return self.decoder.write(sequences, bounds)
+    def decode(self, sequences: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Decoded]:
+        """Decode sequences with PyTorch, each up to its limit of tokens."""
+        return self.decoder.decode(sequences, limits)
 
 
 class Seq2SeqModel:
@@ -113,7 +114,7 @@ class Seq2SeqModel:
 
     def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
         """One answer for each source, in order; empty for a source that is longer than the model can take."""
-        return _asking.once(sources, self._ask)
+        return outputs.map_distinct(sources, self._ask)
 
     def _ask(self, sources: list[str | Source]) -> list[Answer]:
         texts = [source if isinstance(source, str) else source.text for source in sources]
@@ -131,7 +132,7 @@ class Seq2SeqModel:
         most = {n: source.most for n, source in enumerate(sources) if isinstance(source, Source)}
         asked = {n: tokens for n, tokens in enumerate(sequences) if len(tokens) <= limit}
         answers = self._written(asked, most)
-        return [answers.get(n) or _asking.too_long(limit) for n in range(len(sources))]
+        return [answers.get(n) or outputs.source_too_long(limit) for n in range(len(sources))]
 
     def _written(self, asked: Mapping[int, list[int]], most: Mapping[int, int]) -> dict[int, Answer]:
         """The answers to sources by their places.
@@ -143,20 +144,20 @@ class Seq2SeqModel:
         longest = {n: self._longest(len(tokens)) for n, tokens in asked.items()}
         bounds = {n: min(longest[n], _power_of_two(most[n] + 3)) if n in most else longest[n] for n in asked}
         while bounds:
-            written = self._decoder.write([asked[n] for n in bounds], list(bounds.values()))
+            written = self._decoder.decode([asked[n] for n in bounds], list(bounds.values()))
             again: dict[int, int] = {}
             for n, found in zip(bounds, written, strict=True):
                 text, known = self._text(found.tokens), self._facts.unknown not in asked[n]
                 if found.ended or bounds[n] == longest[n] or len(text.split()) > most[n] + 1:
-                    answer = _asking.answer(text, ended=found.ended, known=known, near_tie=found.near_tie)
-                    answers[n] = _asking.cut(answer, most.get(n))
+                    answer = outputs.make_answer(text, ended=found.ended, known=known, near_tie=found.near_tie)
+                    answers[n] = outputs.truncate(answer, most.get(n))
                 else:
                     again[n] = min(longest[n], 4 * bounds[n])
             bounds = again
         return answers
 
     def _longest(self, source: int) -> int:
-        bound = _asking.longest_answer(source, self._bound)
+        bound = outputs.token_limit(source, self._bound)
         return bound if self._facts.answer_limit is None else min(bound, self._facts.answer_limit - 1)
 
     def _text(self, tokens: Sequence[int]) -> str:
@@ -255,7 +256,7 @@ def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
         mark = fingerprint(folder)
         found = conversion.find(mark)
         if found is not None and found.words is not None:
-            translator = found.opened(Plain(spec, mark).write, batch)
+            translator = found.opened(Plain(spec, mark).decode, batch)
             name = f"{folder.resolve().name}@{mark}"
             return Seq2SeqModel(name, found.facts, found.words, translator, spec, "float32")
     loaded = plain.loaded
@@ -264,7 +265,7 @@ def _translated(spec: ModelSpec, plain: Plain) -> Seq2SeqModel:
     found = conversion.obtain(loaded, plain.facts, lambda: plain.decoder)
     words = found.words or HubWords(loaded.tokenizer)
     name = f"{loaded.name}@{loaded.fingerprint}"
-    return Seq2SeqModel(name, plain.facts, words, found.opened(plain.write, batch), spec, "float32")
+    return Seq2SeqModel(name, plain.facts, words, found.opened(plain.decode, batch), spec, "float32")
 
 
 def _require_fit(spec: ModelSpec) -> None:

@@ -19,10 +19,10 @@ from typing import Any
 
 from wug.errors import ModelError
 from wug.files import checksum
-from wug.models import _converted
-from wug.models._asking import Written
-from wug.models._decoding import Decoder
 from wug.models._weights import Loaded
+from wug.models.decoding import conversion_cache
+from wug.models.decoding.generation import Decoder
+from wug.models.decoding.outputs import Decoded
 from wug.models.seq2seq.facts import Facts, SavedWords
 from wug.models.seq2seq.translator import Fallback, Translator, tokens
 
@@ -77,8 +77,8 @@ class Conversion:
             translator.near_tie_nats = max(translator.near_tie_nats, 10 * gap)
             if tokens(result) != probe["forced"] or not gap < GAP:
                 return f"its answer to a probe is not the plain one (log-probability {gap:.2g} nats apart)"
-        for probe, written in zip(self.probes, translator.write(sources, [most] * len(sources)), strict=True):
-            free = Written(tuple(probe["free"]["tokens"]), probe["free"]["ended"])
+        for probe, written in zip(self.probes, translator.decode(sources, [most] * len(sources)), strict=True):
+            free = Decoded(tuple(probe["free"]["tokens"]), probe["free"]["ended"])
             if not written.near_tie and written != free:
                 return "its answer to a probe ends elsewhere than the plain one"
         return None
@@ -86,7 +86,7 @@ class Conversion:
 
 def find(fingerprint: str) -> Conversion | None:
     """The conversion of a model that was made before; None where there is none, or a damaged one."""
-    folder = _converted.find(_name(fingerprint))
+    folder = conversion_cache.find(_name(fingerprint))
     return None if folder is None else _read(folder)
 
 
@@ -105,7 +105,7 @@ def obtain(loaded: Loaded, facts: Facts, decoder: Callable[[], Decoder]) -> Conv
             words.backend.save(str(folder / "tokenizer.json"))
 
     try:
-        return _read(_converted.obtain(_name(loaded.fingerprint), make))
+        return _read(conversion_cache.obtain(_name(loaded.fingerprint), make))
     except Unfit:
         raise
     except ModelError as error:
@@ -232,7 +232,7 @@ def _probes(facts: Facts, decoder: Decoder) -> list[dict[str, Any]]:
     for source in decoder.probes([min(length, facts.source_limit or length) for length in PROBES]):
         trace = decoder.trace(source, int(most))
         if trace.margin >= CLEAR and math.isfinite(trace.logprob):
-            (free,) = decoder.write([source], [int(most)])
+            (free,) = decoder.decode([source], [int(most)])
             answer = {"tokens": list(free.tokens), "ended": free.ended}
             found.append({"source": source, "forced": trace.tokens, "logprob": trace.logprob, "free": answer})
     return found

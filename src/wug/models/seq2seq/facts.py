@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from wug.errors import ModelError
-from wug.models._decoding import marks, unknown_mark
 from wug.models._weights import Loaded
+from wug.models.decoding import greedy
+from wug.models.decoding.generation import unknown_token
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Facts:
     def of(cls, loaded: Loaded) -> Facts:
         """The facts about a model that was loaded; refused where it does not say how an answer begins and ends."""
         model, settings = loaded.model, loaded.model.generation_config
-        start = settings.bos_token_id if settings.decoder_start_token_id is None else settings.decoder_start_token_id
+        start = greedy.start_token(settings)
         if start is None:
             raise ModelError(
                 f"seq2seq:{loaded.name}: nothing says with which token an answer begins. "
@@ -49,16 +50,13 @@ class Facts:
             raise ModelError(
                 f"seq2seq:{loaded.name}: nothing says with which token an answer ends. Put eos_token_id there likewise"
             )
-        unknown = unknown_mark(loaded.tokenizer)
+        unknown = unknown_token(loaded.tokenizer)
         sources, answers = _positions(model.config)
-        ends = marks(settings.eos_token_id)
-        # As generate() has it, an end mark may be suppressed but is no bad word.
-        bad = [words for words in settings.bad_words_ids or [] if words not in [[end] for end in ends]]
         return cls(
             start=int(start),
-            ends=ends,
+            ends=greedy.end_tokens(settings),
             forced=settings.forced_bos_token_id,
-            banned=[*bad, *([token] for token in settings.suppress_tokens or [])],
+            banned=greedy.forbidden_sequences(settings),
             begins=list(settings.begin_suppress_tokens or []),
             unknown=unknown,
             # An unknown word stays visible: without it a wrong answer could pass for a right one.

@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 
 from wug.errors import ModelError
-from wug.models._asking import Written, until_end
 from wug.models._hardware import threads
+from wug.models.decoding.outputs import NEAR_TIE_NATS, Decoded, trim_at_end
 from wug.models.seq2seq.facts import Facts
 
 CERTAIN_LOGPROB = -0.69
 """Log-probability of an answer above which it has no near tie: each token was more probable than one half."""
-NEAR_TIE_NATS = 1e-4
-"""Nats between the two best tokens below which rounding may decide: ten times the usual error of float32."""
 BATCH_TOKENS = 4096
 """Source tokens per batch."""
 MAX_LOGITS = 1 << 25
@@ -30,7 +28,7 @@ MAX_LOGITS = 1 << 25
 MIN_ROWS = 64
 """Answers whose logits must fit in `MAX_LOGITS`; otherwise, uncertain answers are decoded again for their logits."""
 
-Fallback = Callable[[Sequence[Sequence[int]], Sequence[int]], list[Written]]
+Fallback = Callable[[Sequence[Sequence[int]], Sequence[int]], list[Decoded]]
 """Decodes sequences, each up to its own number of tokens."""
 
 
@@ -69,28 +67,28 @@ class Translator:
         }
         self.chunk = int(min(4096, max(16, 2e4 / max(facts.millions, 1.0))))
 
-    def write(self, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[Written]:
-        """Decode each sequence, up to as many tokens as its bound says."""
-        found: dict[int, Written] = {}
+    def decode(self, sequences: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Decoded]:
+        """Decode each sequence, up to its limit of tokens."""
+        found: dict[int, Decoded] = {}
         by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
-        for bound in sorted(set(bounds)):
-            places = [place for place in by_length if bounds[place] == bound]
-            found |= zip(places, self._write([sequences[place] for place in places], bound), strict=True)
+        for limit in sorted(set(limits)):
+            places = [place for place in by_length if limits[place] == limit]
+            found |= zip(places, self._decode([sequences[place] for place in places], limit), strict=True)
         empty = [place for place in range(len(sequences)) if not (found[place].tokens or found[place].ended)]
         if empty:
-            found |= zip(empty, self._fallback([sequences[n] for n in empty], [bounds[n] for n in empty]), strict=True)
+            found |= zip(empty, self._fallback([sequences[n] for n in empty], [limits[n] for n in empty]), strict=True)
         return [found[place] for place in range(len(sequences))]
 
-    def _write(self, sequences: Sequence[Sequence[int]], bound: int) -> list[Written]:
+    def _decode(self, sequences: Sequence[Sequence[int]], limit: int) -> list[Decoded]:
         """Decode sequences of ascending length, with near ties marked."""
-        rows = MAX_LOGITS // (self._vocabulary * bound)
+        rows = MAX_LOGITS // (self._vocabulary * limit)
         fits = rows >= min(MIN_ROWS, len(sequences))
-        found: list[Written] = []
+        found: list[Decoded] = []
         for first in range(0, len(sequences), size := rows if fits else len(sequences)):
             some = sequences[first : first + size]
-            results = self.translate(some, bound, logits=fits)
+            results = self.translate(some, limit, logits=fits)
             near = self._near_ties(results) if fits else self._near_ties_again(some, results)
-            answers = (until_end(tokens(result), self._ends) for result in results)
+            answers = (trim_at_end(tokens(result), self._ends) for result in results)
             found += [replace(answer, near_tie=place in near) for place, answer in enumerate(answers)]
         return found
 

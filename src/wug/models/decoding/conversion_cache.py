@@ -1,7 +1,7 @@
-"""Models in another format, made once and kept beside the answer cache.
+"""A cache of converted models, next to the answer cache.
 
-A conversion is made in a folder of its own and renamed when it is complete, so that another process finds either
-all of it or nothing. The checksums of its files are kept with it: one that was damaged since is made anew.
+A conversion is made in a temporary folder and renamed when it is complete, so that another process finds all of it or
+nothing. The checksums of its files are stored with it: a damaged conversion is made again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from wug.errors import ModelError
 from wug.models._fingerprint import content
 
-SEAL = "checksums.json"
+CHECKSUMS = "checksums.json"
 
 
 def home() -> Path:
@@ -27,15 +27,15 @@ def home() -> Path:
 
 
 def find(name: str) -> Path | None:
-    """The folder of a conversion that was made before; None where there is none, or a damaged one."""
+    """The folder of an existing conversion; None if there is none, or a damaged one."""
     folder = home() / name
-    return folder if _is_whole(folder) else None
+    return folder if _is_intact(folder) else None
 
 
 def obtain(name: str, make: Callable[[Path], None]) -> Path:
-    """The folder of a conversion, made now, by `make`, where it was not before."""
+    """The folder of a conversion, made by `make` if there is none."""
     folder = home() / name
-    if _is_whole(folder):
+    if _is_intact(folder):
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -43,27 +43,27 @@ def obtain(name: str, make: Callable[[Path], None]) -> Path:
             made = Path(scratch, "model")
             make(made)
             sums = {path.name: content(path) for path in sorted(made.iterdir())}
-            (made / SEAL).write_text(json.dumps(sums), encoding="utf-8")
-            if not _is_whole(folder):  # another process may have been faster
+            (made / CHECKSUMS).write_text(json.dumps(sums), encoding="utf-8")
+            if not _is_intact(folder):  # another process may have been faster
                 if folder.exists():
                     folder.rename(Path(scratch, "damaged"))
-                _settle(made, folder)
+                _publish(made, folder)
     except OSError as error:
         raise ModelError(f"the converted model cannot be kept in {folder}: {error.strerror or error}") from None
     return folder
 
 
-def _settle(made: Path, folder: Path) -> None:
+def _publish(made: Path, folder: Path) -> None:
     try:
         made.rename(folder)
     except OSError:
-        if not _is_whole(folder):
+        if not _is_intact(folder):
             raise
 
 
-def _is_whole(folder: Path) -> bool:
+def _is_intact(folder: Path) -> bool:
     try:
-        sums = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
         return isinstance(sums, dict) and all(content(folder / name) == known for name, known in sums.items())
     except (OSError, ValueError, ModelError):
         return False

@@ -11,8 +11,9 @@ import torch
 
 import tiny_seq2seq
 from greedy_ways import alone, opened
-from wug.models import _leaps, _recorded, seq2seq
-from wug.models._recorded import Recorded
+from wug.models import seq2seq
+from wug.models.decoding import cuda_graph, prompt_lookup
+from wug.models.decoding.cuda_graph import CudaGraphDecoder
 from wug.runs.opening import builtin_models
 
 Maker = Any
@@ -27,16 +28,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches small enough to be parted, and to shrink while they are written."""
-    monkeypatch.setattr(_recorded, "LEAPING", (1, 2, 4))
-    monkeypatch.setattr(_leaps, "ROWS", (1, 2, 4))
-    monkeypatch.setattr(_leaps, "PASSES", 2)
+    monkeypatch.setattr(prompt_lookup, "BATCH_ROWS", (1, 2, 4))
+    monkeypatch.setattr(prompt_lookup, "PASSES_PER_SYNC", 2)
 
 
-def leaping_from_the_start(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, Recorded]:
-    """The plain model, the decoder in it, and a way of writing that leaps from the first token on."""
-    model, decoder, leaping = opened(folder)
-    leaping.places, leaping.steps = 1 << 13, 1
-    return model, decoder, leaping
+def speculative_from_the_start(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, CudaGraphDecoder]:
+    """The plain model, the decoder in it, and a decoder that is speculative from the first token on."""
+    model, decoder, speculative = opened(folder)
+    speculative.max_cached_tokens, speculative.lookup_after = 1 << 13, 1
+    return model, decoder, speculative
 
 
 def plainly(decoder: Any, sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> list[tuple[Any, bool]]:
@@ -48,34 +48,33 @@ def plainly(decoder: Any, sequences: Sequence[Sequence[int]], bounds: Sequence[i
 @pytest.mark.parametrize("tokens", [2, 5, 32])
 def test_answers_are_those_of_generate(made: Maker, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that end, that stop at bounds of their own, and that never end, to sources of many lengths."""
-    for module in (_leaps, _recorded):
-        monkeypatch.setattr(module, "TOKENS", tokens)
-    model, decoder, leaping = leaping_from_the_start(made("t5"))
+    monkeypatch.setattr(prompt_lookup, "PASS_TOKENS", tokens)
+    model, decoder, speculative = speculative_from_the_start(made("t5"))
     sequences = model._words.read(tiny_seq2seq.sources(14, seed=4))
     bounds = [(1, 7, 40, 21)[place % 4] for place in range(len(sequences))]
-    found = leaping.write(sequences, bounds)
+    found = speculative.decode(sequences, bounds)
     assert [(w.tokens, w.ended) for w in found] == plainly(decoder, sequences, bounds)
-    assert leaping._leaping
+    assert speculative._lookup_batches
     assert {written.ended for written in found} == {True, False}
 
 
-def test_the_built_in_model_leaps_where_it_repeats_itself_and_is_right_where_it_does_not() -> None:
+def test_the_built_in_model_takes_few_passes_where_it_repeats_itself_and_writes_the_same() -> None:
     """A long answer takes far fewer passes than tokens; short ones among it are the same."""
-    model, decoder, leaping = leaping_from_the_start(builtin_models()["wug-pcfg"])
-    leaping.steps, leaping.places = 4, 1 << 12
+    model, decoder, speculative = speculative_from_the_start(builtin_models()["wug-pcfg"])
+    speculative.lookup_after, speculative.max_cached_tokens = 4, 1 << 12
     texts = ["repeat repeat repeat repeat repeat A1 B2", "append A1 B7 C3 K1 , reverse K1 L2 M3", "echo A1 B2 C3 D4 E5"]
     sequences, bounds = model._words.read(texts), [150, 60, 60]
     passes: list[int] = []
-    taken = _leaps.Leaping._pass
+    taken = prompt_lookup.LookupBatch._step
 
-    def counted(self: _leaps.Leaping) -> None:
+    def counted(self: prompt_lookup.LookupBatch) -> None:
         passes.append(1)
         taken(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_leaps.Leaping, "_pass", counted)
-        patch.setattr(_recorded, "LENGTHS", (4, 16, 64, 256))
-        found = leaping.write(sequences, bounds)
+        patch.setattr(prompt_lookup.LookupBatch, "_step", counted)
+        patch.setattr(cuda_graph, "OUTPUT_LENGTHS", (4, 16, 64, 256))
+        found = speculative.decode(sequences, bounds)
     assert [(w.tokens, w.ended) for w in found] == plainly(decoder, sequences, bounds)
     assert not any(written.near_tie for written in found)
     assert len(found[0].tokens) > 60
@@ -84,22 +83,22 @@ def test_the_built_in_model_leaps_where_it_repeats_itself_and_is_right_where_it_
 
 def test_a_tie_is_said(made: Maker) -> None:
     """Two words with the same weights are equally probable wherever one of them is written."""
-    model, decoder, leaping = leaping_from_the_start(made("t5"))
+    model, decoder, speculative = speculative_from_the_start(made("t5"))
     sequences = model._words.read(tiny_seq2seq.sources(8, seed=6))
-    written = [token for answer in leaping.write(sequences, [9] * 8) for token in answer.tokens]
+    written = [token for answer in speculative.decode(sequences, [9] * 8) for token in answer.tokens]
     common = max(written, key=written.count)
     head = decoder.model.get_output_embeddings().weight
     with torch.no_grad():
         head[537 if common != 537 else 536] = head[common]
-    found = leaping.write(sequences, [9] * 8)
+    found = speculative.decode(sequences, [9] * 8)
     assert [common in answer.tokens for answer in found if not answer.near_tie].count(True) == 0
     assert any(answer.near_tie for answer in found)
 
 
 def test_what_followed_the_last_tokens_before_is_guessed_to_follow_again() -> None:
     """The longest that is alike counts, then the last; it goes round and round, and a new token is repeated."""
-    here = _leaps.Leaping.__new__(_leaps.Leaping)
-    here._steps, here._columns = torch.arange(6), torch.arange(12)
+    here = prompt_lookup.LookupBatch.__new__(prompt_lookup.LookupBatch)
+    here._pass_columns, here._columns = torch.arange(6), torch.arange(12)
     here._text = torch.tensor(
         [
             [-1, -1, 5, 6, 7, 9, 6, 8, 5, 6, 0, 0],  # after 5 6 came 7, though after 6 alone came 8 last
@@ -108,26 +107,28 @@ def test_what_followed_the_last_tokens_before_is_guessed_to_follow_again() -> No
         ]
     )
     end = torch.tensor([[10], [9], [8]])
-    assert here._guesses(end).tolist() == [[7, 9, 6, 8, 5], [3, 1, 2, 3, 1], [8, 8, 8, 8, 8]]
+    assert here._drafts(end).tolist() == [[7, 9, 6, 8, 5], [3, 1, 2, 3, 1], [8, 8, 8, 8, 8]]
 
 
-def test_only_models_that_know_distances_alone_leap(made: Maker) -> None:
-    """Others would be told wrong places, or places that they have not."""
-    assert _leaps.tells_distances(opened(made("t5"))[1].model.config)
-    assert not any(_leaps.tells_distances(opened(made(name))[1].model.config) for name in ("bart", "marian"))
+def test_only_models_with_relative_positions_are_decoded_speculatively(made: Maker) -> None:
+    """Others would see wrong positions, or positions that they do not have."""
+    assert prompt_lookup.has_relative_positions(opened(made("t5"))[1].model.config)
+    assert not any(
+        prompt_lookup.has_relative_positions(opened(made(name))[1].model.config) for name in ("bart", "marian")
+    )
 
 
-def test_answers_to_long_sources_leap_from_the_start(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_for_long_sources_are_speculative_from_the_start(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Short sources are written step by step; each kind has batches of its own."""
-    monkeypatch.setattr(_recorded, "WIDE", (9, 18, 40))
-    monkeypatch.setattr("wug.models._unfinished.WIDTHS", (9, 18, 40))
-    model, decoder, leaping = leaping_from_the_start(made("t5"))
-    leaping.steps = _recorded.LONG
+    monkeypatch.setattr(cuda_graph, "LOOKUP_WIDTHS", (9, 18, 40))
+    monkeypatch.setattr("wug.models.decoding.static_batch.SOURCE_WIDTHS", (9, 18, 40))
+    model, decoder, speculative = speculative_from_the_start(made("t5"))
+    speculative.lookup_after = cuda_graph.LOOKUP_AFTER_TOKENS
     short = model._words.read(tiny_seq2seq.sources(5, seed=9))
     sequences = [*(sequence[-8:] for sequence in short), *([*sequence[:-1], *sequence] for sequence in short)]
     assert any(len(sequence) > 9 for sequence in sequences)
     bounds = [30] * len(sequences)
-    found = leaping.write(sequences, bounds)
+    found = speculative.decode(sequences, bounds)
     assert [(w.tokens, w.ended) for w in found] == plainly(decoder, sequences, bounds)
-    assert {shape.width for shape in leaping._leaping} <= {18, 40}
-    assert {shape.width for shape in leaping._stages} == {9}
+    assert {shape.width for shape in speculative._lookup_batches} <= {18, 40}
+    assert {shape.width for shape in speculative._step_batches} == {9}

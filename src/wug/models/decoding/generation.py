@@ -1,0 +1,296 @@
+"""Decoding with a Hugging Face model, in the fastest way that gives the outputs of `generate`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from wug.errors import ModelError
+from wug.models._hardware import halving, ran_out
+from wug.models.decoding import greedy
+from wug.models.decoding.cuda_graph import LOOKUP_AFTER_TOKENS, CudaGraphDecoder
+from wug.models.decoding.outputs import Decoded, plan_batches, trim_at_end
+from wug.models.decoding.prompt_lookup import has_relative_positions
+
+KEPT_SETTINGS = (
+    "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", *greedy.TOKEN_SETTINGS,
+)  # fmt: skip
+"""Generation settings of a model that are used: its special tokens, and the tokens that it must or must not write.
+
+The others concern search (beams, sampling, a ban on repeated words). They would make models incomparable, and are wrong
+for languages with repetition.
+"""
+PROBE_LENGTHS = (3, 7, 12)
+"""Lengths in tokens of the sequences of the self-test."""
+PROBE_LIMIT = 12
+"""Tokens that are decoded for each."""
+MAX_PADDING_GAP = {"torch.float64": 1e-9, "torch.float32": 1e-4}
+"""By dtype, how far padding may change the logits, relative to the largest; 0.05 in half precision."""
+FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError)
+
+log = logging.getLogger("wug")
+
+Stops = Callable[[Any], list[bool]]
+"""Given the tokens decoded so far, one row per source: which of them are complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Decoded tokens with their probability."""
+
+    tokens: list[int]
+    logprob: float
+    """Nats, of all of them."""
+    margin: float
+    """Smallest difference in nats between the best and the second token."""
+
+
+class Decoder:
+    """A model that decodes greedily, or with beams; `batch_tokens` shrinks when memory runs out."""
+
+    def __init__(
+        self, model: Any, *, beams: int = 1, batch_tokens: int | None = None, stops: Stops | None = None
+    ) -> None:
+        from transformers import GenerationConfig
+
+        self.model = model
+        self.device = model.device
+        self.beams = beams
+        self.batch_tokens = batch_tokens or (1 << 18 if self.device.type == "cuda" else 1 << 14)
+        self.chunk = _chunk(model)
+        self._encodes = bool(model.config.is_encoder_decoder)
+        kept = {name: getattr(model.generation_config, name) for name in KEPT_SETTINGS}
+        # Explicit: generate() takes missing settings from those of the model.
+        model.generation_config = GenerationConfig(**{key: value for key, value in kept.items() if value is not None})
+        self._ends = greedy.end_tokens(model.generation_config)
+        self._pad = next(iter(greedy.token_list(model.generation_config.pad_token_id) or self._ends), 0)
+        self._stops: Stops | None = None  # not while the self-test runs
+        self.padded = self._accepts_padding()
+        is_greedy = beams == 1 and self._encodes and stops is None
+        self._cuda_graph = self._cuda_graph_decoder() if is_greedy and self.device.type == "cuda" else None
+        self._drops_finished_rows = is_greedy and self._cuda_graph is None and self._may_drop_finished_rows()
+        self._stops = stops
+
+    def decode(self, sequences: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Decoded]:
+        """Decode each sequence, up to its limit of tokens."""
+        while self._cuda_graph is not None:
+            try:
+                return self._cuda_graph.decode(sequences, limits)
+            except (RuntimeError, MemoryError) as error:
+                if not ran_out(error):
+                    raise
+            self._cuda_graph = self._cuda_graph.smaller()
+            self._drops_finished_rows = self._cuda_graph is None and self._may_drop_finished_rows()
+        outputs: dict[int, Decoded] = {}
+        while len(outputs) < len(sequences):
+            left = [index for index in range(len(sequences)) if index not in outputs]
+            lengths, left_limits = [len(sequences[index]) for index in left], [limits[index] for index in left]
+            tokens = self.batch_tokens
+            for batch in plan_batches(lengths, left_limits, tokens=tokens // self.beams, padded=self.padded):
+                indices = [left[number] for number in batch]
+                decoded = self._decode_batch([sequences[index] for index in indices], limits[indices[0]])
+                outputs.update(zip(indices, decoded, strict=True))
+                if self.batch_tokens != tokens:  # memory ran out: smaller batches for the rest
+                    break
+        return [outputs[index] for index in range(len(sequences))]
+
+    def _decode_batch(self, rows: Sequence[Sequence[int]], limit: int) -> list[Decoded]:
+        """Decode a batch; when memory runs out, each half of it."""
+
+        def decode(low: int, high: int) -> list[Decoded]:
+            part = rows[low:high]
+            if self._drops_finished_rows:
+                return [trim_at_end(row, self._ends) for row in self._decode_dropping_rows(part, limit)]
+            decoded = self._generate(part, limit)["sequences"].tolist()
+            return [trim_at_end(row, self._ends) for row in decoded]
+
+        def shrink(low: int, high: int) -> str:
+            self.batch_tokens = max(1, (high - low) * (max(map(len, rows)) + limit) * self.beams)
+            return f"{self.batch_tokens:,} tokens"
+
+        def single(row: int) -> str:
+            remedy = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
+            return f"{len(rows[row]) + limit:,} tokens on {self.device}: {remedy}"
+
+        return [*chain.from_iterable(halving(decode, 0, len(rows), shrink=shrink, single=single))]
+
+    def _generate(self, rows: Sequence[Sequence[int]], limit: int, *, probing: bool = False) -> Any:
+        """The result of `generate`; `sequences` has only the new tokens.
+
+        Probing decodes exactly `limit` tokens, greedily, and returns their logits.
+        """
+        import torch
+        from transformers import GenerationConfig
+
+        ids, present = self._padded_batch(rows)
+        width = ids.shape[1]
+        config = GenerationConfig(
+            max_new_tokens=limit, min_new_tokens=limit if probing else None, do_sample=False,
+            num_beams=1 if probing else self.beams, pad_token_id=self._pad, return_dict_in_generate=True,
+            output_logits=probing, output_scores=probing,
+        )  # fmt: skip
+        with torch.inference_mode():
+            found = self.model.generate(
+                input_ids=ids,
+                attention_mask=present,
+                generation_config=config,
+                stopping_criteria=self._criteria(1 if self._encodes else width),
+            )
+        found["sequences"] = found["sequences"][:, 1 if self._encodes else width :]
+        return found
+
+    def _padded_batch(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+        """Token ids and attention mask on the device; a decoder continues at the right, so it is padded at the left."""
+        import torch
+
+        width = max(map(len, rows))
+        ids = torch.full((len(rows), width), self._pad)
+        present = torch.zeros_like(ids)
+        for number, row in enumerate(rows):
+            here = slice(0, len(row)) if self._encodes else slice(width - len(row), width)
+            ids[number, here] = torch.tensor(row)
+            present[number, here] = 1
+        return ids.to(self.device), present.to(self.device)
+
+    def _decode_dropping_rows(self, rows: Sequence[Sequence[int]], limit: int) -> list[list[int]]:
+        import torch
+
+        start = greedy.start_token(self.model.generation_config)
+        assert start is not None
+        with torch.inference_mode():
+            return greedy.decode(self.model, *self._padded_batch(rows), start=start, ends=self._ends, limit=limit)
+
+    def _may_drop_finished_rows(self) -> bool:
+        """Whether the greedy loop that drops finished rows passes the self-test."""
+        settings = self.model.generation_config
+        if not greedy.leaves_tokens_alone(settings) or greedy.start_token(settings) is None:
+            return False
+
+        def decode(rows: list[list[int]]) -> list[Decoded]:
+            return [trim_at_end(row, self._ends) for row in self._decode_dropping_rows(rows, PROBE_LIMIT)]
+
+        return self._passes_self_test(decode)
+
+    def _cuda_graph_decoder(self) -> CudaGraphDecoder | None:
+        """Decoding with CUDA graphs, speculatively if possible; None if it fails the self-test."""
+        rules = greedy.TokenRules.of(self.model.generation_config)
+        if rules is None or not self.padded:
+            return None
+        found = CudaGraphDecoder(self.model, rules, self._pad)
+
+        def passes(lookup_after: int | None) -> bool:
+            found.lookup_after = lookup_after
+            return self._passes_self_test(lambda rows: found.decode(rows, [PROBE_LIMIT] * len(rows)))
+
+        if not passes(None):
+            return None
+        speculative = has_relative_positions(self.model.config) and passes(1)
+        found.lookup_after = LOOKUP_AFTER_TOKENS if speculative else None
+        return found
+
+    def _passes_self_test(self, decode: Callable[[list[list[int]]], list[Decoded]]) -> bool:
+        """Whether a way of decoding gives the outputs of `generate` for probes."""
+        rows = self.probes(PROBE_LENGTHS)
+        try:
+            mine = decode(rows)
+        except FAILURES as error:
+            log.info("%s is decoded by transformers' own loop: %s", type(self.model).__name__, _first_line(error))
+            return False
+        theirs = (trim_at_end(row, self._ends) for row in self._generate(rows, PROBE_LIMIT)["sequences"].tolist())
+        return all(found.near_tie or found == wanted for found, wanted in zip(mine, theirs, strict=True))
+
+    def probes(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Sequences of random tokens."""
+        import torch
+
+        draw = torch.Generator().manual_seed(1958)
+        special = {*self._ends, self._pad}
+        vocabulary = self.model.get_input_embeddings().num_embeddings
+        usable = [token for token in range(min(2000, vocabulary)) if token not in special]
+        return [[usable[int(i)] for i in torch.randint(len(usable), (n,), generator=draw)] for n in lengths]
+
+    def trace(self, row: Sequence[int], count: int) -> Trace:
+        """Decode exactly `count` tokens greedily, for one sequence alone."""
+        found = self._generate([row], count, probing=True)
+        tokens: list[int] = found["sequences"][0].tolist()
+        steps = [step[0].double().log_softmax(-1) for step in found["scores"]]
+        best = [step.topk(2).values for step in steps]
+        return Trace(
+            tokens,
+            sum(float(step[token]) for step, token in zip(steps, tokens, strict=True)),
+            min(float(first - second) for first, second in best),
+        )
+
+    def _criteria(self, start: int) -> Any:
+        """The end of an output by its text, as transformers wants it; None without any."""
+        stops = self._stops
+        if stops is None:
+            return None
+        import torch
+        from transformers import StoppingCriteriaList
+
+        def at_end(ids: Any, scores: Any, **rest: Any) -> Any:
+            return torch.tensor(stops(ids[:, start:]), device=ids.device)
+
+        return StoppingCriteriaList([at_end])
+
+    def _accepts_padding(self) -> bool:
+        """Whether a sequence has the same logits alone and padded; if not, with a warning."""
+        rows = self.probes(PROBE_LENGTHS)
+        try:
+            together = self._generate(rows, 2, probing=True)
+        except FAILURES as error:
+            name = type(self.model).__name__
+            raise ModelError(f"{name} cannot be asked for text: {_first_line(error)}") from error
+        if any(bool(step.isnan().any()) for step in together["logits"]):
+            raise ModelError(
+                f"{type(self.model).__name__} answers with values that are no numbers. In half precision that is an "
+                "overflow: use -M dtype=float32. Otherwise its weights are damaged"
+            )
+        gap = 0.0
+        for number, row in enumerate(rows):
+            alone = self._generate([row], 2, probing=True)
+            for step, (one, many) in enumerate(zip(alone["logits"], together["logits"], strict=True)):
+                if step and alone["sequences"][0, 0] != together["sequences"][number, 0]:
+                    break  # after a near tie in the first step, the second steps differ
+                gap = max(gap, _relative_gap(one[0].double(), many[number].double()))
+        if gap > MAX_PADDING_GAP.get(str(self.model.dtype), 0.05):
+            log.warning(
+                "%s is asked in batches of equal length, which is slower: padding changes its numbers by %.2g %%",
+                type(self.model).__name__,
+                100 * gap,
+            )
+            return False
+        return True
+
+
+def unknown_token(tokenizer: Any) -> int | None:
+    """The token of an unknown word; None if there is none, or if it has another meaning too."""
+    unknown: int | None = tokenizer.unk_token_id
+    others = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
+    return None if unknown in others else unknown
+
+
+def _relative_gap(one: Any, other: Any) -> float:
+    """The largest difference of two rows of logits, relative to the largest logit; equal infinities do not count."""
+    import torch
+
+    finite = torch.isfinite(one) & torch.isfinite(other)
+    if bool(((one != other) & ~finite).any()):
+        return float("inf")
+    scale = max(1.0, float(one[finite].abs().max()))
+    return float((one - other)[finite].abs().max()) / scale
+
+
+def _chunk(model: Any) -> int:
+    """Sources for a few seconds' work, estimated from the number of parameters."""
+    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    rate, least, most = (1e6, 512, 32768) if model.device.type == "cuda" else (5e3, 16, 1024)
+    return int(min(most, max(least, rate / max(millions, 1.0))))
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).split("\n")[0][:300]

@@ -1,0 +1,106 @@
+"""What all generating backends share: one output per distinct source, limits on its length, and notices about it.
+
+The limit of an output depends on its own source alone. If it depended on the batch, so would the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from wug.types import Answer
+
+MIN_LIMIT_TOKENS, MAX_LIMIT_TOKENS, LIMIT_PER_SOURCE_TOKEN = 128, 1024, 8
+"""Default limit of an output in tokens: at least, at most, and for each token of its source.
+
+Of the 56,806 distinct published PCFG SET sources, one has a target that is longer than this, word by word.
+"""
+NEAR_TIE_NATS = 1e-4
+"""Nats between the two best tokens below which rounding may decide: ten times the usual error of float32."""
+Item = TypeVar("Item", bound=Hashable)
+Output = TypeVar("Output")
+CUT_OFF = "were cut off before the model ended them; -M max_length=N lets them be longer"
+BEYOND = "were stopped where they were longer than any right answer"
+NEAR_TIE = "have a near tie: two tokens are equally probable up to rounding, and another batch may give the other one"
+UNKNOWN_WORDS = "are to sources with words that the model does not know"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The tokens of an output, without its end token."""
+
+    tokens: tuple[int, ...]
+    ended: bool
+    """Whether the model wrote an end token."""
+    near_tie: bool = False
+    """Whether two tokens were equally probable up to rounding."""
+
+
+def map_distinct(sources: Sequence[Item], generate: Callable[[list[Item]], list[Output]]) -> list[Output]:
+    """One output per source, in order; `generate` gets each distinct source once."""
+    distinct = list(dict.fromkeys(sources))
+    outputs = dict(zip(distinct, generate(distinct) if distinct else [], strict=True))
+    return [outputs[source] for source in sources]
+
+
+def token_limit(source_tokens: int, wanted: int | None = None) -> int:
+    """Tokens that an output may have: `wanted`, or a power of two that depends on the length of its source."""
+    if wanted is not None:
+        return wanted
+    limit = MIN_LIMIT_TOKENS
+    while limit < min(LIMIT_PER_SOURCE_TOKEN * source_tokens, MAX_LIMIT_TOKENS):
+        limit *= 2
+    return limit
+
+
+def plan_batches(
+    lengths: Sequence[int], limits: Sequence[int], *, tokens: int, padded: bool = True
+) -> Iterator[list[int]]:
+    """Indices of sources that share a batch: similar length, the same limit, at most `tokens` tokens in total.
+
+    Without `padded`, only sources of exactly the same length share a batch. A source that is too long for `tokens` has
+    a batch of its own.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: (limits[index], lengths[index], index))
+    batch: list[int] = []
+    for index in order:
+        width = lengths[index] + limits[index]
+        first = batch[0] if batch else index
+        differs = limits[first] != limits[index] or (not padded and lengths[first] != lengths[index])
+        if batch and (differs or (len(batch) + 1) * width > tokens):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def trim_at_end(tokens: Sequence[int], ends: Sequence[int]) -> Decoded:
+    """The tokens before the first end token."""
+    for place, token in enumerate(tokens):
+        if token in ends:
+            return Decoded(tuple(tokens[:place]), ended=True)
+    return Decoded(tuple(tokens), ended=False)
+
+
+def make_answer(text: str, *, ended: bool, known: bool = True, near_tie: bool = False) -> Answer:
+    """An answer with its notices; `known` says whether the model knows all words of the source."""
+    notices = ((UNKNOWN_WORDS, not known), (CUT_OFF, not ended), (NEAR_TIE, near_tie))
+    return Answer(text, tuple(notice for notice, holds in notices if holds))
+
+
+def truncate(answer: Answer, max_words: int | None) -> Answer:
+    """An answer cut one word after the longest that can be correct (`Source.most`).
+
+    An answer that `max_length` cut off before that keeps its notice: it could have become correct.
+    """
+    if max_words is None or len(words := answer.text.split()) <= max_words + 1:
+        return answer
+    notices = (*(notice for notice in answer.notices if notice != CUT_OFF), BEYOND)
+    return Answer(" ".join(words[: max_words + 1]), notices)
+
+
+def source_too_long(limit: int) -> Answer:
+    """The empty answer to a source that exceeds the model's limit."""
+    return Answer("", (f"are empty because their sources have more than the {limit:,} tokens that the model takes",))

@@ -1,0 +1,190 @@
+"""Batched prompt-lookup speculative decoding, for long outputs of an encoder–decoder.
+
+Long outputs mostly repeat themselves or their source. The next tokens of each are drafted from what followed its last
+tokens earlier (Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding), and one pass of the model over all
+outputs verifies the drafts. Outputs advance by different numbers of tokens; their keys and values are shifted to the
+left accordingly, so that all stay aligned at their ends. That is exact for models with relative positions, and only
+those are decoded like this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wug.models.decoding.static_batch import GreedyModel, LayerCache, PartialOutputs, StaticBatch, pad_rows
+
+PASS_TOKENS = 32
+"""Tokens of each output per pass: the last known one, and drafts."""
+BATCH_ROWS = (8, 32, 128, 256)
+"""Outputs per batch."""
+MAX_NGRAM = 4
+"""Longest run of last tokens that is looked up."""
+PASSES_PER_SYNC = 4
+"""Passes between two checks for finished outputs, each of which waits for the GPU."""
+
+
+def has_relative_positions(config: Any) -> bool:
+    """Whether a model sees only the distances between tokens."""
+    return hasattr(config, "relative_attention_num_buckets")
+
+
+@dataclass(frozen=True, slots=True)
+class LookupOutputs:
+    """Outputs decoded so far, of different lengths, one row each; keys and values are aligned at their ends."""
+
+    indices: list[int]
+    """Which output each row continues."""
+    source_mask: Any
+    """(rows, 1, 1, width), as in `PartialOutputs`."""
+    text: Any
+    """(rows, width + room): each source, up to the column `width`, then the output."""
+    counts: Any
+    """Tokens of each output so far."""
+    limits: Any
+    margins: Any
+    layers: Sequence[LayerCache]
+
+    @classmethod
+    def of(cls, outputs: PartialOutputs, sources: Sequence[Sequence[int]], most: int) -> LookupOutputs:
+        """Outputs of up to `most` tokens, with their sources."""
+        import torch
+
+        width = outputs.width
+        text = torch.full((len(sources), width + most + PASS_TOKENS), -1, device=outputs.tokens.device)
+        text[:, :width] = pad_rows(sources, width, -1, right=True).to(text.device)
+        text[:, width : width + outputs.length] = outputs.tokens
+        counts = torch.full_like(outputs.limits, outputs.length)
+        return cls(outputs.indices, outputs.source_mask, text, counts, outputs.limits, outputs.margins, outputs.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class LookupShape:
+    """The shape of a batch."""
+
+    rows: int
+    width: int
+    """Padded source length."""
+    most: int
+    """Maximum number of tokens of an output."""
+
+
+def decode(
+    outputs: LookupOutputs, most: int, batch_for: Callable[[LookupShape, LookupOutputs], LookupBatch]
+) -> Iterator[tuple[int, list[int], float]]:
+    """Continue outputs to their ends: index, tokens up to the end token, and smallest margin of each.
+
+    `batch_for` gives the batch of a shape. Batches shrink as outputs are finished.
+    """
+    width = int(outputs.source_mask.shape[-1])
+    while outputs.indices:
+        count = len(outputs.indices)
+        rows = next((rows for rows in BATCH_ROWS if rows >= count), BATCH_ROWS[-1])
+        batch = batch_for(LookupShape(rows, width, most), outputs)
+        batch.load(outputs)
+        batch.run(until=max((fewer for fewer in BATCH_ROWS if fewer < count), default=0))
+        yield from batch.finished()
+        outputs = batch.unfinished()
+
+
+class LookupBatch(StaticBatch):
+    """A batch of one shape, each step of which verifies drafts for all outputs."""
+
+    def __init__(
+        self, shape: LookupShape, model: GreedyModel, memory: Sequence[Sequence[Any]], like: LookupOutputs
+    ) -> None:
+        import torch
+
+        super().__init__(model, memory, like, shape.rows, shape.most + PASS_TOKENS, shape.width)
+        self._width, self._most = shape.width, shape.most
+        self._text = like.text.new_zeros(shape.rows, shape.width + shape.most + PASS_TOKENS)
+        self._counts = torch.ones_like(self._limits)
+        self._pass_columns = torch.arange(PASS_TOKENS, device=like.text.device)
+        self._columns = torch.arange(self._text.shape[1], device=like.text.device)
+
+    def load(self, outputs: LookupOutputs) -> None:
+        """Take over outputs; other rows compute something that nobody reads."""
+        rows = len(outputs.indices)
+        self.indices = outputs.indices
+        size = outputs.layers[0][0].shape[2]
+        for mine, theirs in zip(self._layers, outputs.layers, strict=True):
+            for memory, tensor in zip(mine[:2], theirs[:2], strict=True):
+                memory[:rows, :, self._most - size : self._most] = tensor
+            for memory, tensor in zip(mine[2:], theirs[2:], strict=True):
+                memory[:rows] = tensor
+        self._source_mask[:rows], self._text[:rows] = outputs.source_mask, outputs.text
+        self._counts[:rows], self._limits[:rows] = outputs.counts, outputs.limits
+        self._margins[:rows] = outputs.margins
+        self.done.fill_(True)
+        last = self._text.gather(1, self._width + self._counts[:, None] - 1)[:rows, 0]
+        self.done[:rows] = self._are_ends(last) | (outputs.limits <= outputs.counts)
+
+    def run(self, until: int) -> None:
+        """Decode until at most `until` outputs are left."""
+        while int((~self.done).sum()) > until:
+            self._advance(PASSES_PER_SYNC)
+
+    def finished(self) -> Iterator[tuple[int, list[int], float]]:
+        """Index, tokens and margin of the outputs that are done."""
+        return self._finished(self._text[:, self._width :], self._counts)
+
+    def unfinished(self) -> LookupOutputs:
+        """The other outputs."""
+        indices, rows = self._unfinished()
+        most = self._most
+        layers = [(k[rows, :, :most], v[rows, :, :most], sk[rows], sv[rows]) for k, v, sk, sv in self._layers]
+        columns = (self._text[rows], self._counts[rows], self._limits[rows], self._margins[rows])
+        return LookupOutputs(indices, self._source_mask[rows], *columns, layers)
+
+    def _step(self) -> None:
+        """Advance every output that is not done by at least one token."""
+        import torch
+
+        end = self._width + self._counts[:, None]
+        drafts = self._drafts(end)
+        self._set_cached_tokens(self._most)
+        tokens, margins = self._forward(torch.cat([self._text.gather(1, end - 1), drafts], dim=1), self._hidden())
+        ends = self._are_ends(tokens)
+        accepted = (drafts == tokens[:, :-1]).long().cumprod(1).sum(1) + 1
+        until_end = torch.where(ends, self._pass_columns, PASS_TOKENS).amin(1) + 1
+        taken = torch.minimum(torch.minimum(accepted, until_end), self._limits - self._counts)
+        taken = taken.masked_fill(self.done, 0)
+        inside = self._pass_columns < taken[:, None]
+        self._margins.copy_(torch.minimum(self._margins, torch.where(inside, margins, torch.inf).amin(1)))
+        self._text.scatter_(1, end + self._pass_columns, tokens)
+        self._counts.add_(taken)
+        self.done.logical_or_((ends & inside).any(1)).logical_or_(self._counts >= self._limits)
+        self._shift(taken)
+
+    def _drafts(self, end: Any) -> Any:
+        """What followed the last tokens of each text, before the column `end`, where they occurred earlier."""
+        import torch
+
+        text = self._text
+        padded = torch.nn.functional.pad(text, (MAX_NGRAM, 0), value=-2)
+        same = self._columns < end
+        length = torch.zeros_like(text)
+        for back in range(1, MAX_NGRAM + 1):
+            before = padded[:, MAX_NGRAM - back : MAX_NGRAM - back + text.shape[1]]
+            same = same & (before == text.gather(1, (end - back).clamp(min=0)))
+            length += same
+        # The longest match, of these the last, repeated as often as needed. Without a match, the last token.
+        best = torch.where(length > 0, length * text.shape[1] + self._columns, -1).max(1, keepdim=True)
+        first = torch.where(best.values < 0, end - 1, best.indices)
+        return text.gather(1, first + self._pass_columns[:-1] % (end - first)).clamp(min=0)
+
+    def _hidden(self) -> Any:
+        """What the tokens of a pass must not see: empty columns, and tokens after themselves."""
+        columns = self._columns[: self._most + PASS_TOKENS]
+        empty = columns < self._most - self._counts[:, None]
+        later = columns[None] > self._most + self._pass_columns[:, None]
+        return empty[:, None, None, :] | later
+
+    def _shift(self, taken: Any) -> None:
+        """Align the ends of all outputs again."""
+        columns = (self._columns[: self._most] + taken[:, None])[:, None, :, None]
+        for keys, values, _, _ in self._layers:
+            for memory in (keys, values):
+                index = columns.expand(-1, memory.shape[1], -1, memory.shape[3])
+                memory[:, :, : self._most] = memory.gather(2, index)
