@@ -27,6 +27,15 @@ SMALL, TIMES = 16 * 1024**2, 100
 BOUND = "WUG_MAX_BYTES"
 """The environment variable that sets another bound."""
 _PIECE = 4 * 1024**2
+_BINARY = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"%PDF-": "a PDF document",
+    b"PK\x03\x04": "a ZIP archive or an office document",
+    b"SQLite format 3": "a SQLite database",
+}
+"""How files of other kinds begin."""
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:
@@ -109,9 +118,16 @@ def refuse_surrogates(text: str, place: str | None = None) -> str:
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, compressed or not, without a byte-order mark; line ends as they are."""
     data = read_bytes(path)
+    if kind := next((name for magic, name in _BINARY.items() if data.startswith(magic)), None):
+        raise InputError(f"{kind}, not text", file=path)
     if encoding := _wide(data):
         raise InputError(
             f"{encoding}, as some Windows programs write it, and not UTF-8. Save the file as UTF-8", file=path
+        )
+    if (nul := data.find(0)) >= 0:
+        line = data[:nul].count(b"\n") + 1
+        raise InputError(
+            "a NUL byte, which text does not have: a binary or damaged file", file=path, place=f"line {line}"
         )
     try:
         return data.decode("utf-8-sig")
@@ -152,7 +168,7 @@ def head(path: Path) -> str:
 
 def require_text(path: Path) -> None:
     """The error that says so, where a file does not begin as UTF-8 text."""
-    start = head(path)[:-4]  # a last character may have been cut off
+    start = head(path)
     if "\ufffd" in start or "\0" in start:
         read_text(path)
 

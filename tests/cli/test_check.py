@@ -22,7 +22,7 @@ def suite(tmp_path: Path, **changes: object) -> Path:
 def test_predictions_are_read_back_in_english(tmp_path: Path) -> None:
     path = suite(tmp_path)
     assert wug("check", path).out.splitlines() == [
-        f"{path}: good",
+        f"{path}: good (24 items)",
         "  prediction 0: region 4 (verb) is less surprising in sing_match than in sing_mismatch",
         "  prediction 1: region 4 (verb) is less surprising in plur_match than in plur_mismatch",
     ]
@@ -89,7 +89,9 @@ def test_a_condition_that_an_item_lacks_is_missing_and_no_misspelling_of_another
 def test_columns_of_pairs_can_be_named_and_make_a_table_one_of_pairs(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("yes,no\nThe cat sleeps.,The cat sleep.\nIt rains.,It rains.\n", encoding="utf-8")
-    assert "of no family that wug knows" in wug("check", path).out
+    assert (
+        "error: no format has its columns: yes, no. Name them: -S good=COLUMN -S bad=COLUMN" in wug("check", path).out
+    )
     said = wug("check", path, "-S", "good=yes", "-S", "bad=no")
     assert said.code == 0
     assert "identical" in said.out
@@ -109,3 +111,34 @@ def test_a_utf_16_file_is_called_that(tmp_path: Path, suffix: str, encoding: str
         path.write_bytes("sentence_good,sentence_bad\nIt rains.,It rain.\n".encode(encoding))
     for said in (wug("check", path).out, wug("run", path).err):
         assert f"{encoding[:6].upper()} text, as some Windows programs write it, and not UTF-8" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("s.yaml", b"models: [gpt2]\nsuites: [blimp]\n", "YAML, which wug does not read. A sweep file is TOML:"),
+        ("p.png", b"\x89PNG\r\n\x1a\n\0\0", "p.png: a PNG image, not text"),
+        ("p.csv", b"PK\x03\x04\0\0", "p.csv: a ZIP archive or an office document, not text"),
+        ("nul.csv", b"sentence_good,sentence_bad\nA c\0t.,A cats.\n", "nul.csv, line 2: a NUL byte"),
+        ("u.csv", b"yes,no\nA cat.,A cats.\n", "u.csv: no format has its columns: yes, no. Name them: -S good=COLUMN"),
+        ("u.jsonl", b'{"b": "A cat.", "a": "A cats."}\n', "u.jsonl: no format has its columns: b, a. Name them:"),
+        ("u.txt", b"A cat.\nA cats.\n", "If it has one sentence per line, good and bad in turn, add -S lines=good-bad"),
+    ],
+)
+def test_a_file_that_is_no_suite_is_called_what_it_is(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    refused(wug("run", tmp_path / name), message)
+    assert message.partition(": ")[2] or message in wug("check", tmp_path / name).out
+
+
+def test_a_nul_that_json_spells_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "nul.jsonl"
+    path.write_text('{"sentence_good": "A c\\u0000t.", "sentence_bad": "A cats."}\n', encoding="utf-8")
+    assert "line 1: 'A c\\x00t.' has a NUL or half of a surrogate pair" in wug("check", path).out
+
+
+def test_a_column_that_is_named_and_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("x,y\nThe cat sleeps.,The cat sleep.\n", encoding="utf-8")
+    said = wug("check", path, "-S", "good=grammatical", "-S", "bad=y").out
+    assert "header: column 'grammatical' is missing. There is: x, y" in said

@@ -205,7 +205,7 @@ def test_a_suite_goes_to_a_table_and_back_with_its_predictions(wug: Wug, tmp_pat
     wug("convert", AGREEMENT, tmp_path / "suite.csv")
     assert "left out" not in wug.err
     checked = wug("check", tmp_path / "suite.csv")
-    assert "suite.csv: good\n  read as a table with a row for each region: " in checked
+    assert "suite.csv: good (24 items)\n  read as a table with a row for each region: " in checked
     wug("convert", tmp_path / "suite.csv", tmp_path / "back.json")
     assert json.loads((tmp_path / "back.json").read_text()) == json.loads(AGREEMENT.read_text())
     wug("convert", AGREEMENT, tmp_path / "suite.csv")

@@ -86,3 +86,8 @@ def test_a_file_with_an_ending_and_a_folder_below_a_sets_name_mean_themselves(he
     (here / "blimp" / "data").mkdir(parents=True)
     (here / "blimp" / "data" / "a.jsonl").write_text(PAIR, encoding="utf-8")
     assert [suite.name for suite in open_suites(["blimp/data", "blimp/data/a.jsonl"])] == ["data", "a"]
+
+
+def test_a_set_under_its_name_on_the_hub_is_told_by_its_own() -> None:
+    with pytest.raises(InputError, match=r"no such file or folder\. The published set is called blimp$"):
+        open_suites("nyu-mll/blimp")

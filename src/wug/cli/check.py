@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -37,33 +37,37 @@ def command(files: tuple[str, ...], kind: str | None, options: dict[str, str], s
     wug check suites/ --strict
     wug check mine.csv -S good=acceptable -S bad=unacceptable
     """
-    from wug.errors import InputError, SuiteError
-    from wug.runs.opening import check_file, locate, read_back
-    from wug.types import Problem
+    from wug.runs.opening import examine, located, refuse_unknown_options
 
+    words = [located(text, kind, options) for text in files]
+    places = [place for one in words for place in one.places]
+    refuse_unknown_options(places, kind, options)
     faults = 0
-    for path in [path for text in files for path in locate(text)]:
-        meaning: list[str] = []
-        try:
-            problems = check_file(Path(path), kind, options)
-            if not any(problem.level == "error" for problem in problems):
-                meaning = read_back(Path(path), kind, options)
-        except SuiteError as error:
-            problems = list(error.problems)
-        except InputError as error:
-            where = "" if error.file is None else error.place or ""
-            problems = [Problem("error", where, error.message)]
-        bad = [problem for problem in problems if problem.level == "error" or strict]
-        faults += bool(bad)
-        printing.echo(f"{path}: {_summary(problems)}")
-        for problem in problems:
+    for place in places:
+        found = examine(place, kind, options)
+        faults += any(problem.level == "error" or strict for problem in found.problems)
+        total = f" ({_items(sum(found.counts.values()))})" if len(found.counts) == 1 else ""
+        printing.echo(f"{place.path}: {_summary(found.problems)}{total}")
+        for problem in found.problems:
             printing.echo("\n".join(f"  {line}" for line in f"{problem.level}: {problem}".split("\n")))
-        for line in meaning:
+        for file, items in found.counts.items() if not total else ():
+            printing.echo(f"  {file}: {_items(items)}")
+        for line in found.meaning:
             printing.echo(f"  {line}")
+    for one in words:
+        faults += bool(one.unread and strict)
+        for file, why in one.unread.items():
+            printing.echo(f"{file}: 1 warning\n  warning: not read: {why}")
+        for file, why in one.ignored.items():
+            printing.echo(f"{file}: not read: {why}")
     return 1 if faults else 0
 
 
-def _summary(problems: list[Problem]) -> str:
+def _items(count: int) -> str:
+    return f"{count:,} item{'s' * (count != 1)}"
+
+
+def _summary(problems: Sequence[Problem]) -> str:
     levels = [problem.level for problem in problems]
     counts = [(levels.count("error"), "fault"), (levels.count("warning"), "warning")]
     said = [f"{count} {word}{'s' * (count != 1)}" for count, word in counts if count]

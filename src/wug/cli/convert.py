@@ -32,10 +32,13 @@ def command(source: Path, target: Path, kind: str | None, options: dict[str, str
     """
     from wug import registry
     from wug.errors import InputError, WugError
-    from wug.runs.opening import family_of, locate
+    from wug.runs.opening import family_of, located
 
-    (path,) = locate(str(source))[:1]
-    family = family_of(path, kind, options)
+    places = located(str(source), kind, options).places
+    if len(places) > 1:
+        raise InputError(f"holds {len(places)} suites: convert them one by one", file=source)
+    path = places[0].path
+    family = family_of(path, kind or places[0].family or None, options)
     module = registry.find("families", family)
     if "convert" not in vars(module):
         raise WugError(f"{family} material has no other format to convert to")

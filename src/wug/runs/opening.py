@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from importlib.util import find_spec
 from inspect import signature
@@ -15,19 +17,20 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from wug import data, registry
-from wug.errors import InputError, MissingExtra, ModelError, NotFetched, UnknownName, nearest, suggestion
-from wug.files import existing, head, require_text, shortened, user_path
+from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
+from wug.files import existing, head, shortened, user_path
 from wug.models import Identity, ModelSpec, parse
 from wug.options import names, refuse_unknown
 from wug.runs.deferred import DeferredGenerator, defer
+from wug.runs.folders import SUFFIXES, contents, not_recognised
 from wug.runs.meanings import Meaning, refuse_ambiguous
 from wug.runs.published import published
 from wug.types import Problem, Suite
 
-SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
-"""What a file with material is called; the rest of a folder is passed over."""
 NAMES_PAIRS = frozenset({"good", "form", "lines"})
 """Options that only a file of pairs can need: what its grammatical side is."""
+UNREAD = 5
+"""Files of a folder that are not read and are named in a warning each; others are counted."""
 BUILTIN = "wug_"
 """What stands before a family's name where its built-in suites are meant."""
 BUILTIN_MODELS = {
@@ -38,6 +41,8 @@ BUILTIN_MODELS = {
     "cogs": "wug-cogs",
 }
 """Who is asked where the user names no model, by the family of the suite."""
+
+log = logging.getLogger("wug")
 
 Identify: TypeAlias = Callable[[ModelSpec], Identity | None]
 """What a backend may offer: what a model is, told from its files, or None where only loading tells."""
@@ -104,6 +109,17 @@ def builtin_model_for(suite: Suite) -> str:
     return name
 
 
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What a user's word for suites stands for."""
+
+    places: Sequence[data.Place]
+    unread: Mapping[Path, str] = field(default_factory=dict)
+    """Files of a folder that look like test data and are not read, with the reason."""
+    ignored: Mapping[Path, str] = field(default_factory=dict)
+    """Its other files that are not read."""
+
+
 def open_suites(
     texts: str | Iterable[str], options: Mapping[str, str] | None = None, kind: str | None = None
 ) -> list[Suite]:
@@ -112,19 +128,56 @@ def open_suites(
     Each is told the options that its family has; one that no family of them has is refused before anything is read.
     """
     given = options or {}
-    places = [place for text in ([texts] if isinstance(texts, str) else texts) for place in _located(text, kind)]
-    # Files of pairs may be such that only the catalogue tells what they are.
-    families = [
-        "pairs" if place.family == "pairs" and not kind else family_of(place.path, kind, given) for place in places
-    ]
-    known = {family: names(registry.find("families", family).OPTIONS) for family in families}
-    refuse_unknown(given, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
+    words = [located(text, kind, given) for text in ([texts] if isinstance(texts, str) else texts)]
+    places = [place for one in words for place in one.places]
+    families = [family_of(place.path, kind or _trusted(place), given) for place in places]
+    refuse_unknown_options(places, kind, given)
+    for one in words:
+        _tell_unread(one)
     suites: list[Suite] = []
     for place, family in zip(places, families, strict=True):
-        own = {name: value for name, value in {**place.options, **given}.items() if name in known[family]}
-        read: list[Suite] = registry.find("families", family).read(place.path, own)
+        read = read_place(place, family, given)
+        for file, items in counts(place, read).items():
+            log.info("%s: %s item%s", file, f"{items:,}", "s" * (items != 1))
         suites += (published(suite, place.record, place.name) for suite in read) if place.record else read
     return suites
+
+
+def _trusted(place: data.Place) -> str | None:
+    """The family that a folder's contents or the catalogue tell; None where the content of the file does."""
+    return place.family if place.family in registry.names("families") else None
+
+
+def read_place(place: data.Place, family: str, options: Mapping[str, str]) -> list[Suite]:
+    """The suites of a file or a folder, which its family reads with the options that it has."""
+    module = registry.find("families", family)
+    given = {**place.options, **options}
+    suites: list[Suite] = module.read(
+        place.path, {name: given[name] for name in names(module.OPTIONS) if name in given}
+    )
+    return suites
+
+
+def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
+    """The number of items by file, or by suite where a family makes several suites of a folder."""
+    every = list(suites)
+    found: dict[str, int] = {}
+    for suite in every:
+        alone = {"" if len(every) == 1 else suite.name: len(suite)}
+        sources: Mapping[str, int] = getattr(suite, "sources", None) or alone
+        found |= {str(place.path / file) if place.path.is_dir() else str(place.path): n for file, n in sources.items()}
+    return found
+
+
+def _tell_unread(word: Located) -> None:
+    """Warn of files that are not read, and with -v name those that nobody expects to be."""
+    for number, (file, why) in enumerate(word.unread.items()):
+        if number < UNREAD:
+            log.warning("%s: not read: %s", file, why)
+    if len(word.unread) > UNREAD:
+        log.warning("%s more files are not read: `wug check` names them", f"{len(word.unread) - UNREAD:,}")
+    for file, why in word.ignored.items():
+        log.info("%s: not read: %s", file, why)
 
 
 def require_packages(suites: Iterable[Suite]) -> None:
@@ -135,23 +188,22 @@ def require_packages(suites: Iterable[Suite]) -> None:
             module.require_packages()
 
 
-def locate(text: str, kind: str | None = None) -> list[Path]:
-    """The files or folders that a user's word for a suite stands for."""
-    return [place.path for place in _located(text, kind)]
+def locate(text: str) -> list[Path]:
+    """The files or folders that a user's word for suites stands for."""
+    return [place.path for place in located(text).places]
 
 
-def _located(text: str, kind: str | None) -> list[data.Place]:
-    """The same, with what is known about each from elsewhere than its content."""
+def located(text: str, kind: str | None = None, options: Mapping[str, str] | None = None) -> Located:
+    """The files or folders that a user's word for suites stands for, with what is known about each."""
     if not text.strip():
         raise InputError("the name of a suite is empty. Name a file, a folder, or one of `wug list suites`")
     path = user_path(text)
     if path.exists():
         if path.suffix not in SUFFIXES:  # with an ending, a file is meant
             refuse_ambiguous(text, _named(text))
-        place = data.known(path) or data.Place(path)
-        return [replace(place, path=file) for file in _within(path, kind)]
+        return _within(data.known(path) or data.Place(path), kind, options)
     if builtin := _builtin(text):
-        return [data.Place(found) for found in builtin]
+        return Located([data.Place(found) for found in builtin])
     try:
         places = data.for_a_run(text)
     except NotFetched as error:
@@ -159,11 +211,14 @@ def _located(text: str, kind: str | None) -> list[data.Place]:
         raise NotFetched(f"{error}{more}") from None
     if places is not None:
         # A folder of pairs is taken as a whole: its content alone may not tell that it is one.
-        whole = ((place, [place.path] if place.family == "pairs" else _within(place.path, kind)) for place in places)
-        return [replace(place, path=file) for place, files in whole for file in files]
+        whole = (place if place.family == "pairs" else _within(place, kind, options) for place in places)
+        return Located([place for one in whole for place in (one.places if isinstance(one, Located) else [one])])
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise InputError(f"no such file or folder.{suggestion(path.name, near) if near else ''}", file=text)
+        meant = suggestion(path.name, near) if near else ""
+        if path.name in data.names():  # written as on the Hugging Face Hub
+            meant = f" The published set is called {path.name}"
+        raise InputError(f"no such file or folder.{meant}", file=text)
     groups = (BUILTIN + family for family in registry.names("families"))
     known = [*builtin_suites(), *groups, *data.names()]
     if nearest(text, known) is None:
@@ -203,17 +258,11 @@ def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()
     for name, family in registry.usable("families"):
         if family.recognises(path, start):
             return name
-    require_text(path)
     if NAMES_PAIRS & set(options):
         return "pairs"
-    kinds = ", ".join(registry.names("families"))
-    empty = path.is_file() and path.stat().st_size == 0
-    what = "the file is empty" if empty else f"its content is of no family that wug knows ({kinds})"
-    remedy = (
-        "A table with columns of its own: -S good=COLUMN -S bad=COLUMN. A sentence a line, good and bad in turn: "
-        "-S lines=good-bad, or bad-good"
-    )
-    raise InputError(what if empty else f"{what}. {remedy}", file=path)
+    if path.name.lower().removesuffix(".gz").endswith(".json"):
+        return "syntaxgym"  # which says what a suite in JSON has, and this file has not
+    raise not_recognised(path)
 
 
 def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -229,10 +278,47 @@ def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] |
     return problems
 
 
-def read_back(path: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> list[str]:
-    """What a file without faults asks, in English, where its family can tell."""
-    tell = vars(registry.find("families", family_of(path, kind, options or {}))).get("read_back")
-    return [] if tell is None else list(tell(path, options or {}))
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What there is to say about a file or a folder that holds suites."""
+
+    problems: Sequence[Problem]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """The number of items, by file or suite; nothing where there are errors."""
+    meaning: Sequence[str] = ()
+    """How it was read, and what it asks, in English, where its family can tell."""
+
+
+def examine(place: data.Place, kind: str | None, options: Mapping[str, str]) -> Examined:
+    """The problems of a file or a folder, and without errors what was read of it."""
+    given = {**place.options, **options}
+    try:
+        family = family_of(place.path, kind or _trusted(place), given)
+        known = names(registry.find("families", family).OPTIONS)
+        problems = check_file(place.path, family, {name: given[name] for name in given if name in known})
+        if any(problem.level == "error" for problem in problems):
+            return Examined(problems)
+        suites = read_place(place, family, options)
+    except SuiteError as error:
+        return Examined(error.problems)
+    except InputError as error:
+        return Examined([Problem("error", "" if error.file is None else error.place or "", error.message)])
+    tell = registry.offered("families", family, "read_back")
+    meaning = [line for suite in suites for line in tell(suite)] if tell else []
+    found = counts(place, suites)
+    within = {file.removeprefix(f"{place.path}/"): items for file, items in found.items()}
+    return Examined(problems, within, meaning)
+
+
+def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, options: Mapping[str, str]) -> None:
+    """UnknownOption where no family of some files has an option."""
+    known: dict[str, list[str]] = {}
+    for place in places:
+        with suppress(InputError):  # a file of no family, which is told when its turn comes
+            family = family_of(place.path, kind or _trusted(place), options)
+            known[family] = names(registry.find("families", family).OPTIONS)
+    if known:
+        refuse_unknown(options, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
 
 
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> Opened:
@@ -309,14 +395,9 @@ def _backend_for(architecture: str) -> str | None:
     return registry.backend_with(lambda traits: architecture.endswith(traits.architectures))
 
 
-def _within(path: Path, kind: str | None) -> list[Path]:
-    """A file; a folder that a family takes whole; or the files of a folder."""
-    if not path.is_dir():
-        return [path]
-    families = [registry.find("families", kind)] if kind else [module for _, module in registry.usable("families")]
-    if any(family.recognises(path, "") for family in families):
-        return [path]
-    found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix in SUFFIXES]
-    if not found:
-        raise InputError("the folder has no suite in it", file=path)
-    return found
+def _within(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> Located:
+    """A file as it is; of a folder what families read of it."""
+    if not place.path.is_dir():
+        return Located([place])
+    made = contents(place.path, kind, {**place.options, **(options or {})})
+    return Located([replace(place, path=path, family=family) for path, family in made.found], made.unread, made.ignored)

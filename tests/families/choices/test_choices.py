@@ -382,5 +382,5 @@ def test_the_command_line_shows_chance_beside_accuracy(tmp_path: Path) -> None:
     }  # fmt: skip
     table = wug("run", path, "--model", "wug-causal", "--no-save", "--no-cache", "--device", "cpu").out
     assert "33.3 %" in table
-    assert wug("check", path).out.endswith("good\n")
+    assert wug("check", path).out.startswith(f"{path}: good (")
     assert json.loads(wug("schema", "choices").out)["required"] == ["context", "options", "answer"]

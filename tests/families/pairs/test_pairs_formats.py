@@ -545,11 +545,14 @@ def test_files_of_a_folder_can_be_chosen_and_may_differ_in_format(tmp_path: Path
     assert [pair.groups["language"] for pair in suite.pairs] == ["zh", "zh"]
 
 
-def test_a_folder_that_is_mostly_something_else_is_none_of_pairs(tmp_path: Path) -> None:
-    written(tmp_path, "a.csv", "good_sentence,bad_sentence\nA cat.,A cats.\n")
+def test_a_folder_without_pairs_is_none_of_pairs(tmp_path: Path) -> None:
     for name in "bcd":
         written(tmp_path, f"{name}.csv", "x,y\n1,2\n")
     assert not pairs.recognises(tmp_path, "")
+    assert pairs.files_in(tmp_path, {}) == {}
+    found = written(tmp_path, "a.csv", "good_sentence,bad_sentence\nA cat.,A cats.\n")
+    assert pairs.recognises(tmp_path, "")
+    assert pairs.files_in(tmp_path, {}) == {found: ""}
 
 
 def test_what_the_language_is_called_does_not_change_the_checksum(tmp_path: Path) -> None:

@@ -311,6 +311,7 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
             'content must be text ("" for none), not a list',
         ),
         (("items", 0, "conditions", 0, "regions", 1, "content"), "\ud800", "half of a surrogate pair"),
+        (("items", 0, "conditions", 0, "regions", 1, "content"), "swi\0ms", "content has a NUL"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_place(
@@ -443,8 +444,9 @@ def test_check_gives_faults_and_oddities_without_raising(suite: dict[str, Any], 
 
 
 def test_recognises_json_and_tables_with_the_columns_of_a_suite(tmp_path: Path) -> None:
-    assert syntaxgym.recognises(Path("x.json"), "{")
-    assert syntaxgym.recognises(Path("X.JSON.GZ"), "{")
+    assert syntaxgym.recognises(Path("x.json"), '{"meta": {')
+    assert syntaxgym.recognises(Path("X.JSON.GZ"), '{"items": [')
+    assert not syntaxgym.recognises(Path("config.json"), '{"layers": 2}')
     assert syntaxgym.recognises(Path("x.csv"), "item_number,condition_name,region_number,content\n1,a,1,x")
     assert syntaxgym.recognises(Path("x.tsv"), "item_number\tcondition_name\tregion_number\tcontent\toovs\n")
     assert not syntaxgym.recognises(Path("x.csv"), "item,sentence\n")

@@ -53,7 +53,7 @@ def test_a_wide_table_is_a_suite(tmp_path: Path) -> None:
     }
     expected = "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; no predictions"
     assert suite.understood == expected
-    assert syntaxgym.read_back(tmp_path / "table.csv", {}) == [expected]
+    assert syntaxgym.read_back(suite) == [expected]
 
 
 def test_lines_above_a_table_hold_its_name_predictions_and_meta(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_the_command_line_reads_a_wide_table_and_says_how(tmp_path: Path) -> Non
     path = written(tmp_path, "# prediction: (verb;%sg%) < (verb;%pl%)\n" + WIDE)
     how = "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; 1 prediction"
     checked = wug("check", path)
-    assert checked.out.splitlines()[:2] == [f"{path}: good", f"  {how}"]
+    assert checked.out.splitlines()[:2] == [f"{path}: good (2 items)", f"  {how}"]
     ran = wug("run", path, "--model", "wug-causal", "--format", "json", "--no-save", "--no-cache")
     assert [(e["check"], e["n"]) for e in ran.results[0]["estimates"]][:1] == [("prediction_0", 2)]
     assert f"table: {how}" in ran.err

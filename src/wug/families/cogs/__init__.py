@@ -31,6 +31,17 @@ def recognises(path: Path, head: str) -> bool:
     return looks_like_gold(head)
 
 
+def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
+    """The files of a COGS folder; why one of them is not read."""
+    if not recognises(folder, ""):
+        return {}
+    asked = read_options(OPTIONS, options, "cogs")["split"] or [name for name in SPLITS if name != "train"]
+    return {
+        file: "" if name in asked else f"it is the split {name} (-S split={name})"
+        for name, file in _files(folder).items()
+    }
+
+
 def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
     """The suite of a file, or those of a folder: dev, test and gen."""
     values = read_options(OPTIONS, options, "cogs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from wug.brief import of_suite
@@ -32,6 +33,11 @@ class CogsSuite:
         """The file's name, with the family before it where it says little by itself."""
         name = self.gold.name
         return f"cogs-{name}" if name in ("train", "dev", "test", "gen") else name
+
+    @property
+    def sources(self) -> Mapping[str, int]:
+        """The number of lines of the file."""
+        return {Path(self.gold.file).name: len(self.gold)}
 
     @property
     def checksum(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from wug.errors import InputError, SuiteError
 from wug.families.pairs import formats, oddities
 from wug.families.pairs.conversion import convert
+from wug.families.pairs.formats import files_in
 from wug.families.pairs.formats.blimp import without_phenomenon
 from wug.families.pairs.formats.marked import stem
 from wug.families.pairs.pair import Pair, Parsed, Target, place
@@ -31,6 +32,7 @@ __all__ = [
     "Published",
     "check",
     "convert",
+    "files_in",
     "read",
     "read_published",
     "recognises",
@@ -71,7 +73,8 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         chosen = replace(chosen, unigrams=fitted.unigrams)
         notices = notices if fitted.notice is None else (*notices, fitted.notice)
     name = path.resolve().name if path.is_dir() else stem(path)
-    suite = PairsSuite(name, tuple(parsed.pairs), chosen, parsed.format, notices, _checksum(parsed.pairs))
+    checksum = _checksum(parsed.pairs)
+    suite = PairsSuite(name, tuple(parsed.pairs), chosen, parsed.format, notices, checksum, sources=parsed.counts)
     if chosen.target != "word":
         return [suite]
     pairs = _with_targets(path, parsed.pairs)

@@ -61,6 +61,8 @@ class Parsed:
     """Of the file itself; what is odd about the pairs is found by `_check`."""
     blind: int = 0
     """Pairs that differ before the word that shows the error, so that no prefix tells them apart."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """The number of pairs in each file of a folder."""
 
 
 STRATA = ("language", "field", "phenomenon", "term", "paradigm", "pattern", "type", "condition", "subtype", "domain")

@@ -38,6 +38,8 @@ class PairsSuite:
     """How many groups these were taken from, each with its share."""
     lines: tuple[str, ...] = ()
     """The text beside the file, in which each pair has its line; empty where there is none."""
+    sources: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """The number of pairs in each file of a folder."""
     kind: str = "pairs"
     needs: Literal["scorer"] = "scorer"
 

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pcfgset.layout import SPLITS, find_tests, looks_like_sources, looks_like_targets, looks_unrolled
+from wug.families.pcfgset.layout import (
+    SPLITS,
+    base_name,
+    find_tests,
+    looks_like_sources,
+    looks_like_targets,
+    looks_unrolled,
+)
 from wug.families.pcfgset.lines import refuse
 from wug.families.pcfgset.read import problems_of, suite_of
 from wug.files import head as head_of
@@ -37,6 +44,20 @@ def recognises(path: Path, head: str) -> bool:
         return False
     first = head_of(found.files[0])
     return looks_unrolled(first) if found.test == "localism" else looks_like_sources(first)
+
+
+def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
+    """The files of a folder and those below it with sources and targets; why one of them is not read."""
+    if not recognises(folder, ""):
+        return {}
+    split = read_options(OPTIONS, options, "pcfgset")["split"]
+    read = {(file.parent, base_name(file)) for test in find_tests(folder, split) for file in test.files}
+    every = (file for file in folder.rglob("*") if re.search(r"\.(src|tgt|tsv)(\.gz)?$", file.name) and file.is_file())
+    return {
+        file: "" if (file.parent, base_name(file)) in read else f"not in the split {split}"
+        for file in every
+        if not file.name.endswith((".tsv", ".tsv.gz")) or looks_unrolled(head_of(file))
+    }
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:

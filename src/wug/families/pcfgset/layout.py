@@ -45,6 +45,11 @@ def stem(path: Path) -> str:
     return re.sub(r"\.(src|tgt|tsv)(\.gz)?$", "", path.name)
 
 
+def base_name(path: Path) -> str:
+    """What the names of all files of a test begin with: its sources and targets, twins and exceptions."""
+    return re.sub(r"_(twin|exception|original)$", "", stem(path))
+
+
 def name_beside(gold: Path, *, twinned: bool = False) -> str:
     """What results call the test of a `.src` file: its folder."""
     return _folder_name(gold.absolute().parent, stem(gold), twinned)

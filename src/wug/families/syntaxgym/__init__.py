@@ -11,7 +11,7 @@ from typing import Any
 from wug.errors import InputError
 from wug.families.syntaxgym.checks import SUMMARY as SUMMARY
 from wug.families.syntaxgym.faults import Faults
-from wug.families.syntaxgym.files import is_table, plain_name
+from wug.families.syntaxgym.files import FIELDS, is_table, plain_name
 from wug.families.syntaxgym.options import OPTIONS as OPTIONS
 from wug.families.syntaxgym.options import choices
 from wug.families.syntaxgym.read import inspect, read_suite
@@ -24,12 +24,12 @@ from wug.types import Problem
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether the file is a JSON file, or a table with the columns of a suite."""
+    """Whether the file is a JSON file with a field of a suite, or a table with the columns of one."""
     if path.is_dir():
         return False
     if is_table(path):
         return columns_of(head) is not None
-    return plain_name(path).endswith(".json")
+    return plain_name(path).endswith(".json") and any(f'"{key}"' in head for key in FIELDS)
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
@@ -47,9 +47,8 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     return faults.problems()
 
 
-def read_back(path: Path, options: Mapping[str, str]) -> list[str]:
+def read_back(suite: SyntaxGymSuite) -> list[str]:
     """How a table was read, and what each prediction of a suite says, in English."""
-    suite = read_suite(path, choices(options))
     how = [suite.understood] if suite.understood else []
     return how + [f"prediction {n}: {one.formula.english(suite.regions)}" for n, one in enumerate(suite.predictions)]
 

@@ -12,6 +12,9 @@ from wug.families.syntaxgym.faults import Faults
 from wug.families.syntaxgym.table_files import load_table
 from wug.files import read_text, repeated
 
+FIELDS = ("meta", "region_meta", "predictions", "items")
+"""What a suite's JSON object has; one of them tells that it is meant to be one."""
+
 
 class Loaded(NamedTuple):
     """A file as plain data."""
@@ -74,7 +77,7 @@ def _load_json(path: Path, faults: Faults) -> dict[str, Any]:
         raise InputError("nested too deeply to be a suite", file=path) from None
     except ValueError as error:  # an integer of thousands of digits
         raise InputError(f"not valid JSON: {error}", file=path) from None
-    if not isinstance(document, dict) or not document.keys() & {"meta", "region_meta", "predictions", "items"}:
+    if not isinstance(document, dict) or not document.keys() & set(FIELDS):
         raise InputError(
             "not a SyntaxGym suite: a suite is an object with 'meta', 'region_meta', 'predictions' and 'items', "
             f"and this is {_found(document)}",

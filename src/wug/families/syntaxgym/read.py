@@ -225,7 +225,9 @@ def _region(given: Any, place: str, position: int, faults: Faults) -> Region | N
         faults.error(f"{place}, region {number}", _missing(given, "content", 'text ("" for none)'))
         return None
     if not _encodable(content):
-        faults.error(f"{place}, region {number}", "content has half of a surrogate pair, which is no character")
+        faults.error(
+            f"{place}, region {number}", "content has a NUL or half of a surrogate pair, which text does not have"
+        )
         return None
     if len(given) == 2:
         return Region(number, content)
@@ -339,9 +341,9 @@ def _missing(given: Mapping[str, Any], key: str, wanted: str) -> str:
 
 
 def _encodable(text: str) -> bool:
-    """Whether the text is made of characters; JSON can also write halves of surrogate pairs."""
+    """Whether the text is made of characters; JSON can also write NUL and halves of surrogate pairs."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return "\0" not in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ from wug.errors import InputError
 from wug.families.choices.choice import Choice, Parsed
 from wug.families.choices.formats import comps, entities, ewok, plain
 from wug.families.choices.settings import Settings
-from wug.families.pairs.formats.tables import Record, header_of, need, read_table
+from wug.families.pairs.formats.tables import Record, columns_of, keys_of, need, read_table
 from wug.files import head as head_of
-from wug.files import require_text
+from wug.files import require_text, shortened
 from wug.types import Problem
 
 
@@ -38,7 +37,7 @@ FORMATS: Mapping[str, Format] = {
 
 def format_of(head: str) -> str | None:
     """The name of the format that a file is in, by its first line; None where it is in none of them."""
-    columns = set(header_of(head) or _keys(head))
+    columns = keys_of(head)
     for name, form in FORMATS.items():
         if columns.issuperset(form.columns) and (name != "table" or plain.option_columns(columns)):
             return name
@@ -70,15 +69,7 @@ def _named(path: Path, settings: Settings) -> str:
         if not path.exists():
             raise InputError("no such file", file=path)
         titles = ", ".join(form.title for form in FORMATS.values())
-        remedy = "Name its columns, such as -S context=COLUMN -S options=COLUMN,COLUMN -S answer=COLUMN"
+        columns = shortened(", ".join(columns_of(head_of(path))))
+        remedy = f"Name its columns ({columns}): -S context=COLUMN -S options=COLUMN,COLUMN -S answer=COLUMN"
         raise InputError(f"this is none of the formats of choices ({titles}). {remedy}", file=path)
     return name
-
-
-def _keys(head: str) -> tuple[str, ...]:
-    """The keys of the first line of JSONL."""
-    try:
-        found = json.loads(head.lstrip().split("\n", 1)[0])
-    except (ValueError, RecursionError):
-        return ()
-    return tuple(found) if isinstance(found, dict) else ()

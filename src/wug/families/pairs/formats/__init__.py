@@ -13,10 +13,11 @@ from wug.errors import InputError, UnknownName
 from wug.families.pairs.formats import alternating, blimp, focused, folders, linzen, marked, one_row, original, two_rows
 from wug.families.pairs.formats.focused import SENTENCES, WORDS, SentenceColumns, WordColumns
 from wug.families.pairs.formats.labels import Labels
-from wug.families.pairs.formats.tables import GROUPS, keys_of
+from wug.families.pairs.formats.marked import stem
+from wug.families.pairs.formats.tables import GROUPS, columns_of, keys_of
 from wug.families.pairs.pair import Pair, Parsed
 from wug.files import head as head_of
-from wug.files import require_text
+from wug.files import require_text, shortened
 from wug.types import Problem
 
 
@@ -63,16 +64,34 @@ KNOWN_GROUPS = frozenset({*GROUPS.values(), "pattern_type"})
 
 
 def format_of(path: Path, head: str) -> str | None:
-    """The name of the format a file is in, or most files of a folder; None where it is in none of them."""
+    """The name of the format that a file is in, or most files of a folder; None where it is in none of them."""
     if path.is_dir():
-        return _most(told for _, told in folders.files(path, _told) if told is not None)
+        return _most(name for file in folders.below(path) if (name := _in_folder(file, {})) is not None)
     return next((name for name, form in FORMATS.items() if form.recognises(path, head)), None)
 
 
-def _told(path: Path) -> str | None:
-    """The format of a file in a folder; None where a folder of such files is no suite."""
-    name = format_of(path, head_of(path))
-    return name if name is not None and FORMATS[name].in_folders else None
+def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
+    """The files of a folder and those below it that make a suite; why one that -S files leaves out does not."""
+    patterns = _listed(options, "files")
+    every = folders.below(folder)
+    if patterns:
+        chosen = {file: folders.fits(file.relative_to(folder), patterns) for file in every}
+        return {file: "" if fits else f"-S files={options['files']}" for file, fits in chosen.items()}
+    return {file: "" for file in every if _in_folder(file, options) is not None}
+
+
+def _in_folder(file: Path, options: Mapping[str, str]) -> str | None:
+    """The name of the format that a file in a folder is read in; None where it is no part of a suite."""
+    if folders.ending(file) not in folders.ENDINGS:
+        return None
+    if columns := {options[name] for name in COLUMNS if name in options}:
+        return "sentence" if columns <= keys_of(head_of(file)) else None
+    if "format" in options:
+        return options["format"]
+    name = format_of(file, head_of(file))
+    if name is not None and FORMATS[name].in_folders:
+        return name
+    return "lines" if name is None and "lines" in options else None
 
 
 def _most(names: Iterable[str]) -> str | None:
@@ -82,12 +101,7 @@ def _most(names: Iterable[str]) -> str | None:
 def parse(path: Path, options: Mapping[str, str]) -> Parsed:
     """The pairs of a file or a folder; `options` may name its format, or its columns."""
     labels = _labels(options)
-    if any(name in options for name in COLUMNS):
-        parsed = _named(path, options, labels)
-    elif path.is_dir():
-        parsed = _folder(path, options.get("format"), labels)
-    else:
-        parsed = _file(path, options.get("format") or format_of(path, head_of(path)), labels)
+    parsed = _folder(path, options, labels) if path.is_dir() else _parsed(path, options, labels)
     _require_named(path, parsed, labels)
     if labels.language is None:
         return parsed
@@ -99,9 +113,10 @@ def _file(path: Path, name: str | None, labels: Labels) -> Parsed:
         name = "lines"
     if name is None:
         require_text(path)
-        remedy = "Name its columns, such as -S good=COLUMN -S bad=COLUMN"
+        columns = ", ".join(columns_of(head_of(path)))
+        remedy = f"Name two of its columns ({shortened(columns)}): -S good=COLUMN -S bad=COLUMN"
         if "\t" not in head_of(path):
-            remedy += "; if it has a sentence a line, good and bad in turn, -S lines=good-bad or -S lines=bad-good"
+            remedy += "; if it has one sentence per line, good and bad in turn, -S lines=good-bad or -S lines=bad-good"
         raise InputError(f"{_unknown(path)}. {remedy}", file=path)
     if name not in FORMATS:
         raise UnknownName("format of minimal pairs", name, FORMATS)
@@ -170,27 +185,39 @@ def _sentences(path: Path, labels: Labels) -> Parsed:
     return focused.parse_sentences(path, SENTENCES, labels)
 
 
-def _folder(path: Path, name: str | None, labels: Labels) -> Parsed:
+def _folder(path: Path, options: Mapping[str, str], labels: Labels) -> Parsed:
     """The files of a folder as one suite; their formats may differ."""
+    name = options.get("format")
     if name is not None and (name not in FORMATS or not FORMATS[name].in_folders):
         known = [other for other, form in FORMATS.items() if form.in_folders]
         raise UnknownName("format of a folder of minimal pairs", name, known)
+    files = [file for file, why in files_in(path, options).items() if not why]
+    if not files:
+        raise InputError("no file in this folder is in a format of minimal pairs", file=path)
+    alone = {key: value for key, value in options.items() if key != "files"}
+    parsed = {file: _parsed(file, alone, labels) for file in files}
+    copies = {} if "files" in options else folders.copies(parsed)  # what the user names counts
+    shared = os.path.commonpath([file.parent for file in files])
+    read = {file: found for file, found in parsed.items() if file not in copies}
+    stems = Counter(file.with_name(stem(file)) for file in read)
     pairs: list[Pair] = []
     problems: list[Problem] = []
-    blind, formats = 0, []
-    otherwise = "lines" if labels.lines is not None else None
-    files = folders.files(path, lambda file: name or _told(file) or otherwise, labels.files)
-    shared = os.path.commonpath([file.parent for file, _ in files] or [path])
-    for file, told in files:
+    for file, found in read.items():
         where = file.relative_to(shared)
-        if told is None:
-            problems.append(Problem("warning", str(where), "passed over: it is in no format of minimal pairs"))
-            continue
-        parsed = _file(file, told, labels)
-        formats.append(told)
-        pairs += folders.placed(parsed.pairs, where)
-        problems += (replace(fault, place=f"{where}, {fault.place}".rstrip(", ")) for fault in parsed.problems)
-        blind += parsed.blind
-    if not formats:
-        raise InputError("no file in this folder is in a format of minimal pairs", file=path)
-    return Parsed(_most(formats) or "", pairs, problems, blind)
+        pairs += folders.placed(found.pairs, where, whole_name=stems[file.with_name(stem(file))] > 1)
+        problems += (replace(fault, place=f"{where}, {fault.place}".rstrip(", ")) for fault in found.problems)
+    for file, first in copies.items():
+        count = len(parsed[file].pairs)
+        what = "its 1 pair is" if count == 1 else f"its {count:,} pairs are"
+        problems.append(Problem("warning", str(file.relative_to(shared)), f"not read: {what} in {first.name}"))
+    counts = {file.relative_to(path).as_posix(): len(found.pairs) for file, found in read.items()}
+    formats = _most(found.format for found in read.values())
+    return Parsed(formats or "", pairs, problems, sum(found.blind for found in read.values()), counts)
+
+
+def _parsed(path: Path, options: Mapping[str, str], labels: Labels) -> Parsed:
+    """The pairs of one file."""
+    if any(name in options for name in COLUMNS):
+        return _named(path, options, labels)
+    name = _in_folder(path, options) or options.get("format") or format_of(path, head_of(path))
+    return _file(path, name, labels)

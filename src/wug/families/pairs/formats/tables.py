@@ -77,15 +77,20 @@ def header_of(head: str) -> tuple[str, ...]:
         return ()
 
 
-def keys_of(head: str) -> frozenset[str]:
+def columns_of(head: str) -> tuple[str, ...]:
     """The names of the fields of a table, read off the beginning of its file: JSON keys, or the columns of a header."""
     line = head.lstrip().split("\n", 1)[0]
     if not line.startswith("{"):
-        return frozenset(header_of(head))
+        return header_of(head)
     try:
-        return frozenset(json.loads(line))
+        return tuple(json.loads(line))
     except (ValueError, RecursionError):
-        return frozenset()
+        return ()
+
+
+def keys_of(head: str) -> frozenset[str]:
+    """The same as a set."""
+    return frozenset(columns_of(head))
 
 
 def read_table(path: Path, *, header: tuple[str, ...] = (), quoted: bool = True, mend: Mend | None = None) -> Table:
@@ -288,12 +293,12 @@ def _json_lines(text: str) -> Table:
     records: list[Record] = []
     problems: list[Problem] = []
     header: dict[str, None] = {}
-    escaped = "\\u" in text  # a file of UTF-8 has no other way to spell half a character
+    escaped = "\\u" in text  # a file of UTF-8 has no other way to spell half a character, or NUL
     for number, value, fault in _json_values(text):
         if fault is not None:
             problems.append(Problem("error", f"line {number}", fault))
         elif escaped and isinstance(value, dict) and (unwritable := _unwritable(value)):
-            message = f"{unwritable!r} has half of a surrogate pair, which is no character"
+            message = f"{unwritable!r} has a NUL or half of a surrogate pair, which text does not have"
             problems.append(Problem("error", f"line {number}", message))
         elif isinstance(value, dict):
             header.update(dict.fromkeys(value))
@@ -327,12 +332,12 @@ _scan = json.JSONDecoder().raw_decode
 
 
 def _unwritable(fields: Mapping[str, Any]) -> str | None:
-    """A name or a text that no file can hold: JSON can spell half a character."""
+    """A name or a text that no file can hold: JSON can spell NUL and half a character."""
     texts = (text for field in fields.items() for text in field if isinstance(text, str))
-    return next((shortened(text, 60) for text in texts if _SURROGATE.search(text)), None)
+    return next((shortened(text, 60) for text in texts if _UNWRITABLE.search(text)), None)
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def _delimiter(line: str) -> str:

@@ -1,0 +1,155 @@
+"""The contents of a folder: which files each family reads, and why the others are not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from wug import registry
+from wug.errors import InputError
+from wug.families.pairs.formats.tables import columns_of
+from wug.files import head, require_text, shortened
+from wug.options import names
+
+SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".text", ".src", ".gz")
+"""Suffixes of files with test data."""
+MAX_FILES = 2000
+EMPTY = "the file is empty"
+
+
+@dataclass(slots=True)
+class Contents:
+    """What is in a folder and in those below it."""
+
+    found: list[tuple[Path, str]] = field(default_factory=list)
+    """Files, and folders that a family reads as a whole, each with the name of its family."""
+    unread: dict[Path, str] = field(default_factory=dict)
+    """Files that look like test data and are not read, with the reason."""
+    ignored: dict[Path, str] = field(default_factory=dict)
+    """Files that no reader of test data expects to be read (hidden, documents, other splits), with the reason."""
+
+
+def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> Contents:
+    """What is read of a folder, as which family, and what is not; InputError where nothing is read."""
+    if sum(1 for _, _ in zip(folder.rglob("*"), range(MAX_FILES + 1), strict=False)) > MAX_FILES:
+        raise InputError(f"it has more than {MAX_FILES:,} files. Name a folder with fewer", file=folder)
+    families = [(kind, registry.find("families", kind))] if kind else list(registry.usable("families"))
+    scan = _Scan(families, options or {})
+    scan.folder(folder)
+    made = scan.contents()
+    if not made.found:
+        reasons = [f"{file.relative_to(folder)}: {why}" for file, why in {**made.unread, **made.ignored}.items()]
+        more = [f"and {len(reasons) - 10} more"] if len(reasons) > 10 else []
+        listed = "".join(f"\n  {line}" for line in reasons[:10] + more)
+        what = f"no file in this folder can be read as test data{listed}" if reasons else "the folder is empty"
+        raise InputError(what, file=folder)
+    return made
+
+
+def why_not(path: Path) -> str:
+    """Why no family recognises a file."""
+    if path.is_file() and path.stat().st_size == 0:
+        return EMPTY
+    try:
+        require_text(path)
+    except InputError as error:
+        return error.message
+    columns = columns_of(head(path)) if path.name.lower().removesuffix(".gz").endswith(_TABLES) else ()
+    if columns:
+        return f"no format has its columns: {shortened(', '.join(columns))}"
+    return "its content is in no format that wug reads"
+
+
+def not_recognised(path: Path) -> InputError:
+    """The error for a file that no family recognises, with what to do about it."""
+    require_text(path)
+    why = why_not(path)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        why = 'YAML, which wug does not read. A sweep file is TOML: models = ["causal:gpt2"] and suites = ["blimp"]'
+    elif "columns" in why:
+        why += (
+            ". Name them: -S good=COLUMN -S bad=COLUMN for minimal pairs, or --kind choices -S context=COLUMN "
+            "-S options=COLUMN,COLUMN -S answer=COLUMN"
+        )
+    elif why != EMPTY:
+        why += (
+            f" ({', '.join(registry.names('families'))}). If it has one sentence per line, good and bad in turn, add "
+            "-S lines=good-bad, or bad-good"
+        )
+    return InputError(why, file=path)
+
+
+_TABLES = (".csv", ".tsv", ".tab", ".jsonl")
+
+
+class _Scan:
+    """A walk through a folder."""
+
+    def __init__(self, families: list[tuple[str, ModuleType]], options: Mapping[str, str]) -> None:
+        self._families, self._options = families, options
+        self._made = Contents()
+        self._known: set[Path] = set()
+        self._companions: list[Path] = []
+        """Files that a family recognises, though their names do not end as those of test data."""
+
+    def folder(self, folder: Path) -> None:
+        """What families read as a whole, then every other file, then the folders below."""
+        for name, family in self._families:
+            files = _files_in(family, folder, self._options)
+            new = {file: why for file, why in files.items() if file not in self._known}
+            if "" in new.values():
+                self._made.found.append((folder, name))
+            self._made.ignored.update((file, why) for file, why in new.items() if why)
+            self._known |= new.keys()
+        try:
+            paths = sorted(folder.iterdir())
+        except OSError as error:
+            self._made.unread[folder] = f"cannot be read: {error.strerror}"
+            return
+        for path in paths:
+            if path in self._known:
+                continue
+            if path.name.startswith((".", "__")):
+                self._made.ignored[path] = "hidden"
+            elif not path.is_dir():
+                self._file(path)
+            elif path.is_symlink():
+                self._made.ignored[path] = "a link to a folder"
+            else:
+                self.folder(path)
+
+    def _file(self, path: Path) -> None:
+        start = head(path)
+        family = next((name for name, module in self._families if module.recognises(path, start)), None)
+        if path.name.lower().endswith(SUFFIXES):
+            if family is None:
+                self._made.unread[path] = why_not(path)
+            else:
+                self._made.found.append((path, family))
+        elif family is not None:
+            self._companions.append(path)
+        else:
+            self._made.ignored[path] = "not a file of test data, by its name"
+
+    def contents(self) -> Contents:
+        """What was found; a file such as `a.tgt` is read with `a.src`."""
+        read = {(file.parent, _stem(file)) for file, _ in self._made.found}
+        alone = [file for file in self._companions if (file.parent, _stem(file)) not in read]
+        self._made.unread.update((file, "name the file itself to read it") for file in alone)
+        return self._made
+
+
+def _files_in(family: ModuleType, folder: Path, options: Mapping[str, str]) -> Mapping[Path, str]:
+    """The files of a folder that a family knows: "" for those that it reads, the reason for others."""
+    offered = vars(family).get("files_in")
+    if offered is None:  # a family that takes a folder as a whole, or none at all
+        return dict.fromkeys(folder.rglob("*"), "") if family.recognises(folder, "") else {}
+    own = {name: value for name, value in options.items() if name in names(family.OPTIONS)}
+    found: Mapping[Path, str] = offered(folder, own)
+    return found
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
