@@ -56,10 +56,10 @@ def command(files: tuple[str, ...], kind: str | None, options: dict[str, str], s
             printing.echo(f"  {line}")
     for one in words:
         faults += bool(one.unread and strict)
-        for file, why in one.unread.items():
-            printing.echo(f"{file}: 1 warning\n  warning: not read: {why}")
-        for file, why in one.ignored.items():
-            printing.echo(f"{file}: not read: {why}")
+        for path, why in one.unread.items():
+            printing.echo(f"{path}: 1 warning\n  warning: not read: {why}")
+        for path, why in one.ignored.items():
+            printing.echo(f"{path}: not read: {why}")
     return 1 if faults else 0
 
 
