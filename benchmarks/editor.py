@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.runs.store import Store
-from wug.web.app import create
+from wug.web.app import create_app
 from wug.web.site import Site
 
 LARGE = {"regions": 12, "conditions": 8, "items": 200}
@@ -77,7 +77,7 @@ def serve(folder: Path) -> tuple[Site, str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create(site), port=port, log_level="error", lifespan="off", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(create_app(site), port=port, log_level="error", lifespan="off", ws="none"))
     threading.Thread(target=server.run, daemon=True).start()
     while not server.started:
         time.sleep(0.02)
@@ -86,7 +86,7 @@ def serve(folder: Path) -> tuple[Site, str]:
 
 def opened(context: Any, site: Site, document: dict[str, Any]) -> Any:
     page = context.new_page()
-    headers = {"x-wug-token": site.token, "x-file-name": "suite.json"}
+    headers = {"x-wug-token": site.csrf_token, "x-file-name": "suite.json"}
     made = page.request.post("/editor/upload.json", data=json.dumps(document), headers=headers).json()
     page.goto(made["address"])
     page.wait_for_selector("#editor[data-ready]")
@@ -114,7 +114,9 @@ def measure(browser: Any, site: Site, address: str) -> None:
     context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
     context.set_default_timeout(300_000)
     port = address.rpartition(":")[2]
-    context.add_cookies([{"name": f"wug-view-{port}", "value": site.secret, "url": address, "sameSite": "Strict"}])
+    context.add_cookies(
+        [{"name": f"wug-view-{port}", "value": site.access_token, "url": address, "sameSite": "Strict"}]
+    )
     pages = {"small": opened(context, site, suite(**SMALL)), "large": opened(context, site, suite(**LARGE))}
     for name, page in pages.items():
         print(f"{name:8} {page.evaluate('document.querySelectorAll(`*`).length'):7,} nodes", flush=True)

@@ -22,7 +22,7 @@ from wug.runs.store import Store
 from wug.runs.sweeps import Planned, plan_text
 from wug.stats import wilson
 from wug.types import Check, Estimate, Result, Signature
-from wug.web.server import prepare
+from wug.web.server import warm_up
 from wug.web.site import Site
 
 FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -127,12 +127,12 @@ def measure(path: Path, addresses: Sequence[str]) -> None:
     """Print CPU time and bytes of some pages of a store."""
     from starlette.testclient import TestClient
 
-    from wug.web.app import create
+    from wug.web.app import create_app
 
     site = Site(store=Store(path), cache=path.with_name("answers.db"))
-    prepare(site)
+    warm_up(site)
     client = TestClient(
-        create(site), base_url="http://127.0.0.1:8000", headers={"authorization": f"Bearer {site.secret}"}
+        create_app(site), base_url="http://127.0.0.1:8000", headers={"authorization": f"Bearer {site.access_token}"}
     )
     for address in addresses:
         times, size = [], 0

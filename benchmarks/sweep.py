@@ -237,11 +237,13 @@ def pages(store: Path) -> None:
     from starlette.testclient import TestClient
 
     from wug.runs.store import Store
-    from wug.web.app import create
+    from wug.web.app import create_app
     from wug.web.site import Site
 
     site = Site(Store(store), store.with_suffix(".none"))
-    client = TestClient(create(site), base_url="http://localhost", headers={"authorization": f"Bearer {site.secret}"})
+    client = TestClient(
+        create_app(site), base_url="http://localhost", headers={"authorization": f"Bearer {site.access_token}"}
+    )
     for address in ("/", "/sweeps/1"):
         for name in ("first", "again"):
             spent = timed(lambda address=address: client.get(address))  # type: ignore[misc]

@@ -28,7 +28,7 @@ from wug.runs.evaluate import record
 from wug.runs.opening import open_model, open_suites
 from wug.runs.store import Store
 from wug.web import authentication
-from wug.web.app import create
+from wug.web.app import create_app
 from wug.web.site import Site
 
 LIMITS = {"wug-cogs": 84, "wug-pcfg": 40}
@@ -74,7 +74,7 @@ def served(site: Site) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = uvicorn.Server(
-        uvicorn.Config(create(site), host="127.0.0.1", port=port, log_level="error", lifespan="off", ws="none")
+        uvicorn.Config(create_app(site), host="127.0.0.1", port=port, log_level="error", lifespan="off", ws="none")
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -87,7 +87,7 @@ def served(site: Site) -> Iterator[str]:
 
 def shots(site: Site) -> list[Shot]:
     """The pages, in the order of the documentation."""
-    kept = site.shelf.overview()
+    kept = site.reader.overview()
 
     def first(kind: str, suite: str = "") -> int:
         return next((one.id for one in kept if one.kind == kind and suite in one.suite), 0)
@@ -156,7 +156,7 @@ def take(site: Site, address: str, wanted: Sequence[Shot], folder: Path) -> None
                 viewport={"width": shot.width, "height": shot.height}, color_scheme=shot.scheme, reduced_motion="reduce"
             )
             page = context.new_page()
-            page.goto(authentication.with_secret(address + "/", site))
+            page.goto(authentication.url_with_token(address + "/", site))
             page.goto(address + shot.path)
             page.wait_for_load_state("networkidle")
             if shot.name == "editor":

@@ -9,13 +9,13 @@ import select
 from pathlib import Path
 
 from patience import PATIENCE
-from wug.web.jobs.queue import Job, Scoring
+from wug.web.jobs.queue import Job, JobQueue
 
 
 @functools.cache
-def shared() -> Scoring:
+def shared() -> JobQueue:
     """The jobs of every site in a test run: the real worker is slow to start, and one will do."""
-    return Scoring()
+    return JobQueue()
 
 
 def ended(job: Job) -> Job:

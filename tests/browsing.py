@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from patience import PATIENCE
 from wug.web import authentication
-from wug.web.app import create
+from wug.web.app import create_app
 from wug.web.site import Site
 
 OWN = "http://127.0.0.1:8000"
@@ -34,8 +34,8 @@ SLOW = 1.5 * (os.environ.get("WUG_TEST_SLOW_SCRIPTS") == "yes")
 
 def client_of(site: Site, address: str = OWN) -> TestClient:
     """A client in this process that the site lets in."""
-    shown = {"authorization": f"Bearer {site.secret}"}
-    return TestClient(create(site), base_url=address, headers=shown, raise_server_exceptions=False)
+    shown = {"authorization": f"Bearer {site.access_token}"}
+    return TestClient(create_app(site), base_url=address, headers=shown, raise_server_exceptions=False)
 
 
 def free_port() -> int:
@@ -136,18 +136,25 @@ class Served:
     @property
     def entrance(self) -> str:
         """The address that `wug view` would print."""
-        return authentication.with_secret(f"{self.address}/", self.site)
+        return authentication.url_with_token(f"{self.address}/", self.site)
 
     def let_in(self, context: Any) -> None:
         """Give a browser the cookie that it would get at the entrance."""
         context.add_cookies(
-            [{"name": f"wug-view-{self.port}", "value": self.site.secret, "url": self.address, "sameSite": "Strict"}]
+            [
+                {
+                    "name": f"wug-view-{self.port}",
+                    "value": self.site.access_token,
+                    "url": self.address,
+                    "sameSite": "Strict",
+                }
+            ]
         )
 
     def start(self, site: Site | None = None) -> None:
         """Answer from now on; with another site, as after a restart."""
         self.site = site or self.site
-        app = create(self.site)
+        app = create_app(self.site)
         config = uvicorn.Config(with_slow_scripts(app) if SLOW else app, log_level="error", lifespan="off", ws="none")
         self._server = _Prompt(config)
         listening = socket.socket()

@@ -17,7 +17,7 @@ def ready(page: Any) -> Any:
 
 def begun(page: Any, site: Site, source: str) -> Any:
     """A suite that was begun, as by a click on `/editor`: the page, ready to be written in."""
-    headers = {"x-wug-token": site.token}
+    headers = {"x-wug-token": site.csrf_token}
     made = page.request.post("/editor/new.json", data={"from": source}, headers=headers)
     page.goto(made.json()["address"])
     return ready(page)

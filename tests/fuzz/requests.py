@@ -16,7 +16,7 @@ from fuzz.campaign import Case, Wrong
 from fuzz.command import wug
 
 HOST = "127.0.0.1:8000"
-NUMBERS = (
+ESTIMATES_PER_PAGE = (
     "0",
     "1",
     "2",
@@ -73,11 +73,11 @@ BODIES: tuple[Any, ...] = (
 
 def credentials(site: Any) -> list[tuple[bytes, bytes]]:
     """The headers of a request that may read and write: what a page of the site itself would send."""
-    shown = [(b"x-wug-token", str(site.token).encode())]
+    shown = [(b"x-wug-token", str(site.csrf_token).encode())]
     if importlib.util.find_spec("wug.web.authentication") is not None:
         from wug.web import authentication
 
-        shown.append((b"cookie", f"{authentication.cookie(HOST)}={site.secret}".encode()))
+        shown.append((b"cookie", f"{authentication.cookie_name(HOST)}={site.access_token}".encode()))
     return shown
 
 
@@ -106,7 +106,7 @@ class Campaign:
     def make(self, draw: random.Random) -> Case:
         """A request; one in a few is odd in more ways than its values."""
         form = draw.choice(FORMS)
-        path = draw.choice(PATHS).format(n=draw.choice(NUMBERS), form=form, w=draw.choice(WORDS), d="DRAFT")
+        path = draw.choice(PATHS).format(n=draw.choice(ESTIMATES_PER_PAGE), form=form, w=draw.choice(WORDS), d="DRAFT")
         if draw.random() < 0.3:
             path = "/" + _odd(draw, path)
         pairs = [_pair(draw) for _ in range(draw.choice((0, 0, 1, 1, 2, 3, 6)))]
@@ -157,12 +157,12 @@ class Campaign:
 
     def _open(self) -> None:
         from wug.runs.store import Store
-        from wug.web.app import create
+        from wug.web.app import create_app
         from wug.web.site import Site
 
         folder = self._folder
         self._site = Site(store=Store(folder / "wug.db"), cache=folder / "answers.db", folders=(folder / "suites",))
-        self._app = create(self._site)
+        self._app = create_app(self._site)
         self._loop = asyncio.new_event_loop()
         self._heard: list[BaseException] = []
         logger = logging.getLogger("wug")
@@ -223,7 +223,7 @@ def _odd(draw: random.Random, text: str) -> str:
 def _pair(draw: random.Random) -> str:
     """A name and a value of a query."""
     name = draw.choice(NAMES) if draw.random() < 0.9 else _odd(draw, "")
-    value = draw.choice((*NUMBERS, *WORDS)) if draw.random() < 0.6 else _odd(draw, "")
+    value = draw.choice((*ESTIMATES_PER_PAGE, *WORDS)) if draw.random() < 0.6 else _odd(draw, "")
     return f"{name}={value}"
 
 

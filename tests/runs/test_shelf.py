@@ -79,7 +79,7 @@ def places(shelf: Shelf, wanted: Filter) -> list[str]:
 def test_an_overview_has_the_estimates_over_all_items_alone(shelf: Shelf) -> None:
     (kept,) = shelf.overview()
     assert kept.estimates == (Estimate("a", "all", 0.5, 10, 0.2, 0.8, "wilson"),)
-    assert kept.circuit == "C"
+    assert kept.phenomenon == "C"
 
 
 def test_outcomes_are_chosen_by_check_value_and_group(shelf: Shelf) -> None:

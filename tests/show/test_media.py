@@ -44,8 +44,8 @@ from wug.show.page import Report, render
 from wug.show.view import Cards, Facts, Figure, Items, Link, Numbers, Part, Prose, Table, Tally
 from wug.show.views import batches, items_of, made, parts_of
 from wug.types import Check, Estimate, Outcome, Request, Result, Scored, Signature, Token
-from wug.web.app import create
-from wug.web.pages.results import NUMBERS
+from wug.web.app import create_app
+from wug.web.pages.results import ESTIMATES_PER_PAGE
 from wug.web.site import Site
 
 ODD = (0.0, 1.0, 0.5, 0.9999, -0.0)
@@ -336,7 +336,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     for name, result in results.items():
         numbers[name] = material.keep(site.store, result)
         material.keep(site.store, replace(result, model=OTHER))
-    client = TestClient(create(site), base_url="http://127.0.0.1", headers={"authorization": f"Bearer {site.secret}"})
+    client = TestClient(
+        create_app(site), base_url="http://127.0.0.1", headers={"authorization": f"Bearer {site.access_token}"}
+    )
     return Kept(results, numbers, site, client)
 
 
@@ -485,7 +487,7 @@ def test_the_page_of_a_result_has_the_same_numbers(kept: Kept, name: str) -> Non
 
 def test_the_page_of_numbers_has_all_of_them(kept: Kept, name: str) -> None:
     rows: list[list[str]] = []
-    for number in range(1, 2 + (len(kept.results[name].estimates) - 1) // NUMBERS):
+    for number in range(1, 2 + (len(kept.results[name].estimates) - 1) // ESTIMATES_PER_PAGE):
         page = kept.page(f"/result/{_place(kept, name)}/numbers?page={number}")
         rows += [[words(cell) for cell in row] for row in page.iter("tr")][1:]
     found = [Line(check, group, *_pair(value, interval), _count(n)) for check, group, value, interval, n in rows]
@@ -521,8 +523,8 @@ def test_the_site_gives_every_number_in_full(kept: Kept, name: str, form: str) -
 def test_parts_and_items_are_the_same_in_memory_and_over_a_store(kept: Kept, name: str) -> None:
     result = kept.results[name]
     place = _place(kept, name)
-    over, _ = kept.site.shelf.result(place)
-    stored, memory = kept.site.shelf.rows(place), InMemory(result.outcomes)
+    over, _ = kept.site.reader.result(place)
+    stored, memory = kept.site.reader.rows(place), InMemory(result.outcomes)
     assert (over.checks, over.headline, over.warnings) == (result.checks, result.headline, result.warnings)
     assert repr(_described(over, stored)) == repr(_described(result, memory))  # where nan is like nan
     assert _sampled(items_of(over, stored), stored) == _sampled(items_of(result, memory), memory)
@@ -739,7 +741,7 @@ def _contrasts(page: Element) -> list[list[str]]:
 
 def _place(kept: Kept, name: str) -> int:
     """The number of a result in the store."""
-    [found] = kept.site.shelf.overview([kept.runs[name]])
+    [found] = kept.site.reader.overview([kept.runs[name]])
     return found.id
 
 

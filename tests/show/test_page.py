@@ -6,19 +6,21 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import resources
 from itertools import pairwise
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from seen_page import EVIL, Seen, read, taint
 from wug import registry
-from wug.errors import InputError
+from wug.errors import InputError, WugError
 from wug.show import views
 from wug.show.page import Report, render
-from wug.show.view import Item, Items, Prose
+from wug.show.view import Item, Items, Part, Prose
 from wug.types import Estimate, Outcome, Result, Signature
 
 
@@ -316,19 +318,43 @@ def test_a_value_that_is_no_share_is_shown_as_it_is() -> None:
     assert "perplexity 34.22 [30, 38.5]" in seen.text
 
 
-def test_a_family_with_a_module_of_its_own_is_shown_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("some_new_family")
-    module.__dict__.update(
-        parts=lambda result, rows: [Prose("Wugs, and nothing else.")],
-        items=lambda result, rows: Items("accuracy", lambda row, judgements: Item()),
-    )
+@pytest.fixture
+def show_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """A function that makes every family show the given parts."""
+
+    def install(*parts: object) -> None:
+        module = ModuleType("some_new_family")
+        module.__dict__.update(
+            parts=lambda result, rows: parts, items=lambda result, rows: Items("accuracy", lambda row, rows: Item())
+        )
+        views.module_of.cache_clear()
+        monkeypatch.setattr(registry, "names", lambda folder: ["some_new_family"])
+        monkeypatch.setattr(registry, "find", lambda folder, name: module)
+
+    yield install
     views.module_of.cache_clear()
-    monkeypatch.setattr(registry, "names", lambda folder: ["some_new_family"])
-    monkeypatch.setattr(registry, "find", lambda folder, name: module)
+
+
+def test_a_family_with_a_module_of_its_own_is_shown_by_it(show_parts: Callable[..., None]) -> None:
+    show_parts(Prose("Wugs, and nothing else."))
     text = read(render([Report(pairs())])).text
-    views.module_of.cache_clear()
     assert "Wugs, and nothing else." in text
     assert "Accuracy by pattern" not in text
+
+
+def test_a_part_of_an_unknown_type_is_an_error(show_parts: Callable[..., None]) -> None:
+    class Hologram:
+        """Not one of the parts."""
+
+    show_parts(Hologram())
+    with pytest.raises(WugError, match=r"cannot show a Hologram: .* gives Cards, Code, Facts"):
+        render([Report(pairs())])
+
+
+def test_every_type_of_part_can_be_rendered() -> None:
+    source = (resources.files("wug.show") / "templates" / "view.html").read_text()
+    (table,) = re.findall(r"{% set RENDERERS = {(.*)} %}", source)
+    assert set(re.findall(r'"(\w+)": ', table)) == {part.__name__ for part in get_args(Part)}
 
 
 def test_no_results_make_no_page() -> None:

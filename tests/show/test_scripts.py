@@ -9,7 +9,7 @@ import pytest
 from wug.show.marked import marked
 from wug.show.scripts import JOINER, characters, direction, first_texts, joining, runs
 from wug.types import Scored, Token
-from wug.web.pages.sentence.panel import panel
+from wug.web.pages.sentence.panel import score_panel
 
 FAMILY = "👩\u200d👩\u200d👧"
 
@@ -50,7 +50,7 @@ def test_what_a_reader_takes_for_a_character_stays_together(texts: list[str | No
 def test_bits_of_the_parts_are_added_up_and_the_first_difference_is_found() -> None:
     one = scored("猫坐", (0, 1), (0, 1), (0, 1), (1, 2), (1, 2))
     other = scored("猫a", (0, 1), (0, 1), (0, 1), (1, 2))
-    first, second = panel("m", [one, other]).lines
+    first, second = score_panel("m", [one, other]).lines
     assert [(piece.text, piece.bits, piece.parts, piece.differs) for piece in first.pieces] == [
         ("猫", "3.0", 3, False), ("坐", "2.0", 2, True),
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from wug.runs.store import Store
 from wug.types import Outcome, Result, Signature
 from wug.web import chart_rendering
 from wug.web.editor import suite_files
-from wug.web.editor.drafts import Drafts
+from wug.web.editor.drafts import DraftStore
 from wug.web.site import Site
 
 PAGES = (
@@ -232,13 +232,13 @@ def test_a_chart_with_control_characters_is_drawn() -> None:
     point = {"name": CONTROL, "value": 1}
     encoding = {"y": {"field": "name", "type": "nominal"}, "x": {"field": "value", "type": "quantitative"}}
     spec = {"mark": "bar", "data": {"values": [point]}, "title": f"a{CONTROL}", "encoding": encoding}
-    assert b"<svg" in chart_rendering.picture(spec, ".svg")
-    assert chart_rendering.picture(spec, ".png").startswith(b"\x89PNG")
+    assert b"<svg" in chart_rendering.render_image(spec, ".svg")
+    assert chart_rendering.render_image(spec, ".png").startswith(b"\x89PNG")
 
 
 def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(site: Site, client: TestClient) -> None:
-    drafts = Drafts(site.store.path.parent / "drafts")
-    made = drafts.new({**suite_files.two_by_two(), "meta": {"name": HALF}}, 1, HALF)
+    drafts = DraftStore(site.store.path.parent / "drafts")
+    made = drafts.create({**suite_files.two_by_two(), "meta": {"name": HALF}}, 1, HALF)
     named = os.fsencode(site.folders[0]) + b"/n\xff.json"
     Path(os.fsdecode(named)).write_text(json.dumps(suite_files.two_by_two()))
     start = client.get("/editor")
@@ -256,7 +256,7 @@ def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(
 def test_a_file_with_halves_of_characters_is_opened_with_marks_in_their_place(site: Site, client: TestClient) -> None:
     document = {**suite_files.two_by_two(), "meta": {"name": HALF}}
     (site.folders[0] / "a.json").write_text(json.dumps(document))
-    shown = {"x-wug-token": site.token}
+    shown = {"x-wug-token": site.csrf_token}
     made = client.post("/editor/new.json", json={"from": "file:a.json"}, headers=shown).json()["address"]
     draft = client.get(f"{made}/draft.json").json()
     assert draft["document"]["meta"]["name"] == "half �"
@@ -266,7 +266,7 @@ def test_a_file_with_halves_of_characters_is_opened_with_marks_in_their_place(si
 def test_without_room_a_draft_stays_as_it_was_and_the_page_is_told(
     site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = {"x-wug-token": site.token}
+    shown = {"x-wug-token": site.csrf_token}
     made = client.post("/editor/new.json", json={"from": "2x2"}, headers=shown).json()["address"]
     before = client.get(f"{made}/draft.json").json()
     full_disk(monkeypatch)
@@ -282,7 +282,7 @@ def test_without_room_a_draft_stays_as_it_was_and_the_page_is_told(
 def test_without_room_a_saved_file_stays_as_it_was_and_none_is_left_behind(
     site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    shown = {"x-wug-token": site.token}
+    shown = {"x-wug-token": site.csrf_token}
     made = client.post("/editor/new.json", json={"from": "2x2"}, headers=shown).json()["address"]
     if overwrite:
         (site.folders[0] / "a.json").write_text("what was there")
@@ -304,6 +304,6 @@ def test_without_room_for_what_is_checked_the_page_is_told(
 
     monkeypatch.setattr(Path, "write_text", write_text)
     given = {"document": suite_files.two_by_two(), "formulas": []}
-    answer = client.post("/editor/check.json", json=given, headers={"x-wug-token": site.token})
+    answer = client.post("/editor/check.json", json=given, headers={"x-wug-token": site.csrf_token})
     assert answer.status_code == 507
     assert "the disk is full" in answer.json()["error"]

@@ -19,7 +19,7 @@ from browsing import client_of
 from command_line import wug
 from reference import reference
 from wug.families import syntaxgym
-from wug.web.jobs.queue import scoring
+from wug.web.jobs.queue import job_queue
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -27,7 +27,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
 
 
 def suite(name: str = "agreement", **other: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def ask(site: Site, client: TestClient) -> Callable[..., Any]:
     """Send JSON with the page's token; the answer."""
 
     def send(method: str, address: str, given: Any = None, **more: Any) -> Any:
-        return client.request(method, address, json=given, headers={"x-wug-token": site.token}, **more)
+        return client.request(method, address, json=given, headers={"x-wug-token": site.csrf_token}, **more)
 
     return send
 
@@ -205,7 +205,7 @@ def test_the_table_that_is_downloaded_can_be_opened_again(
 ) -> None:
     document = suite(predictions=["no formula at all"])
     answer = ask("GET", f"{draft(document)}/suite.csv")
-    headers = {"x-wug-token": site.token, "x-file-name": quote("agreement.csv")}
+    headers = {"x-wug-token": site.csrf_token, "x-file-name": quote("agreement.csv")}
     client = client_of(site)
     address = client.post("/editor/upload.json", content=answer.content, headers=headers).json()["address"]
     found = client.get(f"{address}/draft.json").json()["document"]
@@ -220,7 +220,7 @@ def test_a_wide_table_is_opened_as_a_file_and_pasted_alike_with_a_line_that_says
 ) -> None:
     table = "# prediction: (verb;%a%) < (verb;%b%)\nitem,condition,subj,verb\n1,a,The boy,swims\n1,b,The boy,swim\n"
     how = "Read as a wide table: 2 conditions × 1 item, regions subj, verb; 1 prediction."
-    headers = {"x-wug-token": site.token, "x-file-name": "mine.csv"}
+    headers = {"x-wug-token": site.csrf_token, "x-file-name": "mine.csv"}
     client = client_of(site)
     address = client.post("/editor/upload.json", content=table, headers=headers).json()["address"]
     opened = client.get(f"{address}/draft.json").json()
@@ -261,7 +261,7 @@ def test_a_table_that_cannot_be_written_yet_says_why(ask: Callable[..., Any], dr
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_file_from_the_disk_is_opened(site: Site, client: TestClient, packed: bool) -> None:
     data = json.dumps(suite("mine", more={"a": [1.5, None]})).encode()
-    headers = {"x-wug-token": site.token, "x-file-name": quote("näh.json.gz" if packed else "näh.json")}
+    headers = {"x-wug-token": site.csrf_token, "x-file-name": quote("näh.json.gz" if packed else "näh.json")}
     content = gzip.compress(data) if packed else data
     address = client.post("/editor/upload.json", content=content, headers=headers).json()["address"]
     assert client.get(f"{address}/draft.json").json()["document"] == suite("mine", more={"a": [1.5, None]})
@@ -275,12 +275,12 @@ def test_a_file_from_the_disk_is_opened(site: Site, client: TestClient, packed: 
         ("a.json", b'{"meta": {"name": "x"}}', "'region_meta' is missing"),
         ("a.json", json.dumps({**suite(), "items": 3}).encode(), "items"),
         ("a.csv", b"a,b\n1,2\n", "no column"),
-        ("a.exe", b"MZ", "no .json, .csv or .tsv file"),
+        ("a.exe", b"MZ", "is not a .json, .csv or .tsv file"),
         ("../../a.json", b"\xff\xfe", "not UTF-8"),
     ],
 )
 def test_a_file_that_is_no_suite_says_why(site: Site, client: TestClient, name: str, content: bytes, said: str) -> None:
-    headers = {"x-wug-token": site.token, "x-file-name": quote(name)}
+    headers = {"x-wug-token": site.csrf_token, "x-file-name": quote(name)}
     answer = client.post("/editor/upload.json", content=content, headers=headers)
     assert answer.status_code == 400
     assert said in answer.json()["error"]
@@ -290,7 +290,7 @@ def test_a_file_that_is_no_suite_says_why(site: Site, client: TestClient, name: 
 def test_regions_that_are_missing_are_added_and_the_user_is_told(site: Site, client: TestClient) -> None:
     document = suite()
     del document["items"][0]["conditions"][0]["regions"][2]
-    headers = {"x-wug-token": site.token, "x-file-name": "a.json"}
+    headers = {"x-wug-token": site.csrf_token, "x-file-name": "a.json"}
     address = client.post("/editor/upload.json", content=json.dumps(document), headers=headers).json()["address"]
     found = client.get(f"{address}/draft.json").json()
     assert found["document"]["items"][0]["conditions"][0]["regions"][2] == {"region_number": 3, "content": ""}
@@ -299,7 +299,7 @@ def test_regions_that_are_missing_are_added_and_the_user_is_told(site: Site, cli
 
 def test_a_suite_with_a_faulty_prediction_opens_to_be_mended(site: Site, client: TestClient) -> None:
     document = suite(predictions=["(2;%match%) <"])
-    headers = {"x-wug-token": site.token, "x-file-name": "a.json"}
+    headers = {"x-wug-token": site.csrf_token, "x-file-name": "a.json"}
     assert client.post("/editor/upload.json", content=json.dumps(document), headers=headers).status_code == 200
 
 
@@ -348,13 +348,13 @@ def test_scoring_asks_only_models_of_the_page(ask: Callable[..., Any], draft: Ca
 def test_a_draft_is_scored_and_its_run_shown(site: Site, tiny_causal: Callable[..., Path]) -> None:
     site = replace(site, models=(str(tiny_causal()),))
     client = client_of(site)
-    headers = {"x-wug-token": site.token}
+    headers = {"x-wug-token": site.csrf_token}
     address = client.post("/editor/new.json", json={"from": "2x2"}, headers=headers).json()["address"]
     document = client.get(f"{address}/draft.json").json()["document"]
     document["meta"]["name"] = "two by two"
     client.put(f"{address}/draft.json", json={"document": document, "changed": 2, "seen": 1}, headers=headers)
     started = client.post(f"{address}/score.json", json={"model": site.models[0]}, headers=headers).json()
-    job = scoring(site).find(started["id"])
+    job = job_queue(site).find(started["id"])
     assert job is not None
     ended(job)
     state = client.get(f"/editor/jobs/{job.id}.json").json()
@@ -365,7 +365,7 @@ def test_a_draft_is_scored_and_its_run_shown(site: Site, tiny_causal: Callable[.
     cells = shown["items"]["1"]["conditions"]["match_sing"]
     assert [cell["content"] for cell in cells] == ["The boy", "near the dogs", "swims", "today ."]
     assert all(float(cell["text"]) > 0 for cell in cells)
-    assert site.shelf.run(state["run"]).command == f"wug run two_by_two.json --model {site.models[0]}"
+    assert site.reader.run(state["run"]).command == f"wug run two_by_two.json --model {site.models[0]}"
 
 
 def test_a_suite_with_faults_is_not_scored_but_told_why(
@@ -374,7 +374,7 @@ def test_a_suite_with_faults_is_not_scored_but_told_why(
     site = replace(site, models=("some",))
     client = client_of(site)
     address = draft(suite(predictions=["(2;%match%) < (9;%match%)"]))
-    answer = client.post(f"{address}/score.json", json={"model": "some"}, headers={"x-wug-token": site.token})
+    answer = client.post(f"{address}/score.json", json={"model": "some"}, headers={"x-wug-token": site.csrf_token})
     assert answer.status_code == 400
     assert "unknown region 9" in answer.json()["error"]
     assert "^" in answer.json()["error"]
@@ -384,14 +384,14 @@ def test_a_suite_with_faults_is_not_scored_but_told_why(
 def test_a_job_of_before_the_restart_says_so(ask: Callable[..., Any]) -> None:
     answer = ask("GET", "/editor/jobs/0123456789abcdef.json")
     assert answer.status_code == 404
-    assert "Score once more" in answer.json()["error"]
+    assert "Score again" in answer.json()["error"]
 
 
 def test_every_published_suite_opens_and_is_saved_back_without_loss(site: Site) -> None:
     folder = reference("syntaxgym/suites")
     site = replace(site, folders=(folder, *site.folders))
     client = client_of(site)
-    headers = {"x-wug-token": site.token}
+    headers = {"x-wug-token": site.csrf_token}
     paths = sorted(folder.glob("*.json"))
     assert len(paths) == 34
     for path in paths:
@@ -410,7 +410,7 @@ def stored(site: Site, document: dict[str, Any], model: str) -> int:
     path.write_text(json.dumps(document))
     said = wug("run", path, "--model", model, "--db", site.store.path, "--no-cache")
     assert said.code == 0, said.err
-    return site.shelf.overview([site.store.runs()[-1].id])[0].id
+    return site.reader.overview([site.store.runs()[-1].id])[0].id
 
 
 def test_the_suite_of_a_result_opens_in_the_editor_at_an_item(

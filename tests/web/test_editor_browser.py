@@ -21,7 +21,8 @@ from editing import begun, cell, document, grid, kept_, paste, ready
 from reference import reference
 from wug.errors import InputError
 from wug.runs.store import Store
-from wug.web.jobs.queue import score_texts, scoring
+from wug.web.jobs.queue import job_queue
+from wug.web.jobs.tasks import score_texts
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -31,7 +32,7 @@ GONE = ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", 
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
 
 
 @pytest.fixture
@@ -577,7 +578,7 @@ def test_a_job_waits_for_its_turn_and_can_be_stopped(begin: Callable[..., Any], 
     page.fill("#meta-name", "x")
     held = sqlite3.connect(tmp_path / "held.db", isolation_level=None)
     held.execute("BEGIN EXCLUSIVE")  # who wants to use this cache has to wait
-    other = scoring(site).start(site.models[0], score_texts(["the boy"], tmp_path / "held.db"))
+    other = job_queue(site).start(site.models[0], score_texts(["the boy"], tmp_path / "held.db"))
     page.click("#score")
     expect(page.locator("#stage")).to_contain_text("Waiting for other work")
     assert page.is_disabled("#score")

@@ -20,7 +20,7 @@ REGIONS, CONDITIONS, ITEMS = 12, 8, 200
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def large(page: Any, site: Site) -> Any:
             for item in range(1, ITEMS + 1)
         ],
     }
-    headers = {"x-wug-token": site.token, "x-file-name": "large.json"}
+    headers = {"x-wug-token": site.csrf_token, "x-file-name": "large.json"}
     address = page.request.post("/editor/upload.json", data=json.dumps(made), headers=headers).json()["address"]
     page.goto(address)
     return ready(page)

@@ -19,7 +19,7 @@ import material
 from browsing import HURRY, OWN, Served, follow
 from wug.errors import InputError
 from wug.web import authentication, server
-from wug.web.app import create
+from wug.web.app import create_app
 from wug.web.site import Site
 
 SECRET = "a-secret-of-my-own_0123456789"
@@ -36,7 +36,7 @@ PATHS = (
 @pytest.fixture
 def stranger(site: Site) -> TestClient:
     """Another user of the machine."""
-    return TestClient(create(site), base_url=OWN, raise_server_exceptions=False)
+    return TestClient(create_app(site), base_url=OWN, raise_server_exceptions=False)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -46,8 +46,8 @@ def test_nothing_is_given_out_without_the_secret(stranger: TestClient, site: Sit
     assert answer.status_code == 403
     assert answer.headers["x-wug-reason"] == "secret"
     assert "Open the address that wug view printed" in answer.text
-    assert site.secret not in str(answer.headers) + answer.text
-    assert site.token not in answer.text
+    assert site.access_token not in str(answer.headers) + answer.text
+    assert site.csrf_token not in answer.text
     assert "set-cookie" not in answer.headers
 
 
@@ -62,13 +62,13 @@ def test_the_style_of_the_private_page_is_the_one_that_its_policy_allows(strange
 def test_nothing_is_done_without_the_secret_even_with_the_token_of_a_page(
     stranger: TestClient, site: Site, method: str
 ) -> None:
-    answer = stranger.request(method, "/editor/new.json", headers={"x-wug-token": site.token})
+    answer = stranger.request(method, "/editor/new.json", headers={"x-wug-token": site.csrf_token})
     assert answer.status_code == 403
     assert answer.headers["x-wug-reason"] == "secret"
 
 
 def test_the_printed_address_is_exchanged_for_a_cookie_and_cleaned(stranger: TestClient, site: Site) -> None:
-    first = stranger.get(f"/suite?name=a%26b&token={site.secret}&page=2", follow_redirects=False)
+    first = stranger.get(f"/suite?name=a%26b&token={site.access_token}&page=2", follow_redirects=False)
     assert (first.status_code, first.headers["location"]) == (303, "/suite?name=a%26b&page=2")
     given = first.headers["set-cookie"]
     assert given.startswith("wug-view-8000=")
@@ -79,10 +79,10 @@ def test_the_printed_address_is_exchanged_for_a_cookie_and_cleaned(stranger: Tes
 
 def test_a_browser_that_comes_from_elsewhere_is_led_on_by_a_page(stranger: TestClient, site: Site) -> None:
     # A redirect would be followed without the cookie: the link was a foreign page's.
-    answer = stranger.get(f"/run/1?token={site.secret}", headers={"sec-fetch-site": "cross-site"})
+    answer = stranger.get(f"/run/1?token={site.access_token}", headers={"sec-fetch-site": "cross-site"})
     assert answer.status_code == 200
     assert '<meta http-equiv="refresh" content="0; url=/run/1">' in answer.text
-    assert site.secret not in answer.text
+    assert site.access_token not in answer.text
     assert "wug-view-8000" in stranger.cookies
 
 
@@ -90,7 +90,7 @@ def test_a_browser_that_comes_from_elsewhere_is_led_on_by_a_page(stranger: TestC
     "path", ["//evil.example/x", "/%5Cevil.example", "/%2F%2Fevil.example", "/\\evil.example/", "///"]
 )
 def test_the_way_in_leads_to_no_other_site(stranger: TestClient, site: Site, path: str) -> None:
-    answer = stranger.get(f"{OWN}{path}?token={site.secret}", follow_redirects=False)
+    answer = stranger.get(f"{OWN}{path}?token={site.access_token}", follow_redirects=False)
     assert answer.status_code == 303
     assert urljoin(OWN, answer.headers["location"]).startswith(f"{OWN}/")
     assert not answer.headers["location"].startswith(("//", "/\\"))
@@ -104,13 +104,15 @@ def test_another_secret_is_refused(stranger: TestClient, site: Site, wrong: str)
 
 
 def test_the_cookie_of_another_port_is_not_ours(stranger: TestClient, site: Site) -> None:
-    assert stranger.get("/", headers={"cookie": f"wug-view-8001={site.secret}"}).status_code == 403
-    tunnel = {"host": "localhost:8001", "cookie": f"wug-view-8001={site.secret}; wug-view-8000=another"}
+    assert stranger.get("/", headers={"cookie": f"wug-view-8001={site.access_token}"}).status_code == 403
+    tunnel = {"host": "localhost:8001", "cookie": f"wug-view-8001={site.access_token}; wug-view-8000=another"}
     assert stranger.get("/", headers=tunnel).status_code == 200
 
 
 def test_a_cookie_of_our_name_that_someone_else_put_before_ours_does_no_harm(stranger: TestClient, site: Site) -> None:
-    assert stranger.get("/", headers={"cookie": f"wug-view-8000=no; wug-view-8000={site.secret}"}).status_code == 200
+    assert (
+        stranger.get("/", headers={"cookie": f"wug-view-8000=no; wug-view-8000={site.access_token}"}).status_code == 200
+    )
 
 
 def test_an_old_secret_in_the_address_of_who_is_let_in_is_taken_away(client: TestClient) -> None:
@@ -119,7 +121,7 @@ def test_an_old_secret_in_the_address_of_who_is_let_in_is_taken_away(client: Tes
 
 
 def test_a_program_shows_the_secret_in_a_header(stranger: TestClient, site: Site) -> None:
-    assert stranger.get("/runs.csv", headers={"authorization": f"bearer {site.secret}"}).status_code == 200
+    assert stranger.get("/runs.csv", headers={"authorization": f"bearer {site.access_token}"}).status_code == 200
 
 
 def test_who_comes_by_a_link_from_elsewhere_may_go_on_by_a_click(stranger: TestClient, site: Site) -> None:
@@ -144,20 +146,22 @@ def test_the_private_page_loads_nothing(stranger: TestClient) -> None:
 
 
 def test_neither_secret_nor_token_is_in_what_a_site_prints_of_itself(site: Site) -> None:
-    assert site.secret not in repr(site)
-    assert site.token not in repr(site)
+    assert site.access_token not in repr(site)
+    assert site.csrf_token not in repr(site)
 
 
 @pytest.mark.parametrize("secret", ["", "short", "with space and more than 16", "ü" * 20, "a" * 200, "x" * 20 + "\n"])
 def test_a_secret_that_is_easily_guessed_or_fits_no_address_is_refused(secret: str) -> None:
     with pytest.raises(InputError, match="16 to 128 letters") as told:
-        authentication.chosen(secret)
+        authentication.validate_access_token(secret)
     assert not secret or secret not in str(told.value)
 
 
 def test_the_user_chooses_the_secret(tmp_path: Path) -> None:
-    options = server.Options(tmp_path / "wug.db", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, secret=SECRET)
-    assert server.site_of(options).secret == SECRET
+    options = server.ServerOptions(
+        tmp_path / "wug.db", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, access_token=SECRET
+    )
+    assert server.create_site(options).access_token == SECRET
     assert SECRET not in repr(options)
 
 
@@ -170,7 +174,7 @@ def test_the_browser_is_told_the_address_in_a_file_that_its_owner_alone_can_read
     address = f"http://127.0.0.1:1/?token={SECRET}"
     before = os.umask(0)
     try:
-        with server._opened(address, told.append):
+        with server._browser(address, told.append):
             (path,) = tmp_path.iterdir()
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
             assert f'content="0; url={address}"' in path.read_text()
@@ -185,7 +189,7 @@ def test_without_room_for_that_file_the_browser_is_not_opened_and_the_server_goe
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     said: list[str] = []
-    with server._opened("http://127.0.0.1:1/", said.append):
+    with server._browser("http://127.0.0.1:1/", said.append):
         assert said == ["The browser is not opened (No such file or directory): open the address yourself"]
 
 
@@ -198,7 +202,7 @@ def test_the_browser_comes_in_by_the_private_file_and_the_address_is_clean(
     referers: list[str] = []
     page.on("request", lambda request: referers.append(request.headers.get("referer", "")))
     file = tmp_path / "open.html"
-    file.write_text(server._LEADS_ON.format(served.entrance))
+    file.write_text(server._REDIRECT.format(served.entrance))
     page.goto(file.as_uri())
     page.wait_for_selector("td.value")
     assert page.url == f"{served.address}/"

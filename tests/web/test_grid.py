@@ -8,11 +8,11 @@ import pytest
 from starlette.datastructures import QueryParams
 
 from wug.runs.shelf import Run, Summary
-from wug.web.pages.runs.grid import COLUMNS, ROWS, Cell, Grid, Source, choose, grid
-from wug.web.pages.runs.grid_query import Wanted
-from wug.web.pages.runs.run_list import fitting, listing
-from wug.web.pages.runs.sparkline import Sparkline
-from wug.web.templating import Named, named, when
+from wug.web.pages.runs.grid import COLUMNS_PER_PAGE, ROWS_PER_PAGE, GridSource, build_grid, select
+from wug.web.pages.runs.grid_query import GridQuery
+from wug.web.pages.runs.grid_view import GridCell, ResultGrid, Sparkline
+from wug.web.pages.runs.run_list import matching_results, matching_runs, run_page
+from wug.web.templating import local_time
 
 
 def run(number: int, model: str = "m", status: str = "complete", **more: object) -> Run:
@@ -25,7 +25,7 @@ def kept(
     suite: str,
     value: float = 0.5,
     kind: str = "pairs",
-    circuit: str = "",
+    phenomenon: str = "",
     status: str = "complete",
 ) -> Summary:
     estimate = {
@@ -37,22 +37,22 @@ def kept(
         "high": 0.9,
         "method": "wilson",
     }
-    text = json.dumps({"estimates": [estimate], "circuit": circuit})
+    text = json.dumps({"estimates": [estimate], "circuit": phenomenon})
     return Summary(number, of, "m", suite, kind, status, 10, text)  # type: ignore[arg-type]
 
 
 def made(
-    runs: list[Run], results: list[Summary], wanted: Wanted | None = None, sweeps: dict[int, str] | None = None
-) -> Grid:
-    return grid(Source(runs, results, sweeps or {}), wanted or Wanted())
+    runs: list[Run], results: list[Summary], wanted: GridQuery | None = None, sweeps: dict[int, str] | None = None
+) -> ResultGrid:
+    return build_grid(GridSource(runs, results, sweeps or {}), wanted or GridQuery())
 
 
-def rows(found: Grid) -> list[str]:
-    return [line.name for line in found.lines]
+def rows(found: ResultGrid) -> list[str]:
+    return [line.name for line in found.rows]
 
 
-def cell(found: Grid, row: int = 0, column: int = 0) -> Cell:
-    one = found.lines[row].cells[column]
+def cell(found: ResultGrid, row: int = 0, column: int = 0) -> GridCell:
+    one = found.rows[row].cells[column]
     assert one is not None
     return one
 
@@ -62,9 +62,9 @@ def test_a_model_is_one_row_with_its_newest_result_in_each_cell() -> None:
     results = [kept(1, 1, "s", 0.1), kept(2, 1, "t", 0.2), kept(3, 2, "s", 0.3), kept(4, 3, "s", 0.4)]
     found = made(runs, results)
     assert rows(found) == ["x", "y"]
-    assert [[one and one.text for one in line.cells] for line in found.lines] == [["40.0", "20.0"], ["30.0", None]]
+    assert [[one and one.text for one in line.cells] for line in found.rows] == [["40.0", "20.0"], ["30.0", None]]
     assert (cell(found).result, cell(found, 0, 1).result) == (4, 2)
-    assert (found.lines[0].address, found.lines[1].address) == ("/runs?model=a%2Fx%401", "/run/2")
+    assert (found.rows[0].url, found.rows[1].url) == ("/runs?model=a%2Fx%401", "/run/2")
 
 
 def test_a_later_result_that_failed_does_not_hide_the_one_before_it() -> None:
@@ -87,20 +87,20 @@ def test_models_are_sorted_by_a_suite_and_those_without_it_come_last() -> None:
     runs = [run(3, "a/c@1"), run(2, "a/b@1"), run(1, "a/a@1")]
     results = [kept(1, 1, "s", 0.9), kept(2, 3, "s", 0.2), kept(3, 2, "t")]
     assert rows(made(runs, results)) == ["c", "b", "a"]  # the newest first
-    assert rows(made(runs, results, Wanted(sort="-suite:s"))) == ["a", "c", "b"]
-    assert rows(made(runs, results, Wanted(sort="suite:s"))) == ["c", "a", "b"]
-    assert rows(made(runs, results, Wanted(sort="model"))) == ["a", "b", "c"]
+    assert rows(made(runs, results, GridQuery(sort="-suite:s"))) == ["a", "c", "b"]
+    assert rows(made(runs, results, GridQuery(sort="suite:s"))) == ["c", "a", "b"]
+    assert rows(made(runs, results, GridQuery(sort="model"))) == ["a", "b", "c"]
 
 
 def test_a_filter_keeps_models_and_suites_and_hides_columns_that_are_empty_then() -> None:
     runs = [run(2, "causal/gpt2@1"), run(1, "causal/pythia@1", name="my try")]
-    results = [kept(1, 1, "npi", circuit="Licensing"), kept(2, 2, "gaps", kind="syntaxgym")]
+    results = [kept(1, 1, "npi", phenomenon="Licensing"), kept(2, 2, "gaps", kind="syntaxgym")]
     for wanted, name, suite in (
-        (Wanted(text="GPT"), "gpt2", "gaps"),
-        (Wanted(text="my TRY"), "pythia", "npi"),
-        (Wanted(kind="syntaxgym"), "gpt2", "gaps"),
-        (Wanted(suite="np"), "pythia", "npi"),
-        (Wanted(circuit="Licensing"), "pythia", "npi"),
+        (GridQuery(text="GPT"), "gpt2", "gaps"),
+        (GridQuery(text="my TRY"), "pythia", "npi"),
+        (GridQuery(kind="syntaxgym"), "gpt2", "gaps"),
+        (GridQuery(suite="np"), "pythia", "npi"),
+        (GridQuery(phenomenon="Licensing"), "pythia", "npi"),
     ):
         found = made(runs, results, wanted)
         assert (rows(found), [column.suite for column in found.columns]) == ([name], [suite])
@@ -108,38 +108,43 @@ def test_a_filter_keeps_models_and_suites_and_hides_columns_that_are_empty_then(
 
 def test_suites_of_a_family_and_of_a_phenomenon_stand_together() -> None:
     results = [
-        kept(1, 1, "a", circuit="X"),
+        kept(1, 1, "a", phenomenon="X"),
         kept(2, 1, "b", kind="cogs"),
         kept(3, 1, "c"),
-        kept(4, 1, "d", circuit="X"),
+        kept(4, 1, "d", phenomenon="X"),
     ]
     found = made([run(1)], results)
     assert [column.suite for column in found.columns] == ["a", "d", "c", "b"]
-    assert found.families == (("pairs", 3), ("cogs", 1))
-    assert found.phenomena == (("X", 2), ("", 1), ("", 1))  # what has no phenomenon stands under no other's
+    assert found.family_spans == (("pairs", 3), ("cogs", 1))
+    assert found.phenomenon_spans == (("X", 2), ("", 1), ("", 1))  # what has no phenomenon stands under no other's
 
 
 def test_pinned_rows_and_columns_come_first_on_every_page_and_whatever_is_filtered() -> None:
-    runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS + 5, 0, -1)]
-    results = [kept(2 * number, number, suite) for number in range(1, ROWS + 6) for suite in ("s", "t")]
-    wanted = Wanted(pins=("a/m001@1",), pinned_suites=("t",), page=2)
+    runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS_PER_PAGE + 5, 0, -1)]
+    results = [kept(2 * number, number, suite) for number in range(1, ROWS_PER_PAGE + 6) for suite in ("s", "t")]
+    wanted = GridQuery(pins=("a/m001@1",), pinned_suites=("t",), page=2)
     found = made(runs, results, wanted)
     assert rows(found)[:2] == ["m001", "m005"]
     assert [(column.suite, column.pinned) for column in found.columns] == [("t", True), ("s", False)]
-    assert rows(made(runs, results, Wanted(pins=("a/m001@1",), text="m007"))) == ["m001", "m007"]
+    assert rows(made(runs, results, GridQuery(pins=("a/m001@1",), text="m007"))) == ["m001", "m007"]
 
 
 def test_rows_and_columns_are_paged() -> None:
-    runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS + 1, 0, -1)]
-    results = [kept(number, 1, f"s{number:02}") for number in range(COLUMNS + 1)]
-    results += [kept(1000 + number, number, "s00") for number in range(2, ROWS + 2)]
-    first, last = made(runs, results), made(runs, results, Wanted(page=2, columns=2))
-    assert (len(first.lines), len(first.columns), first.pages, first.column_pages) == (ROWS, COLUMNS, 2, 2)
-    assert (rows(last), [column.suite for column in last.columns]) == (["m001"], [f"s{COLUMNS:02}"])
+    runs = [run(number, f"a/m{number:03}@1") for number in range(ROWS_PER_PAGE + 1, 0, -1)]
+    results = [kept(number, 1, f"s{number:02}") for number in range(COLUMNS_PER_PAGE + 1)]
+    results += [kept(1000 + number, number, "s00") for number in range(2, ROWS_PER_PAGE + 2)]
+    first, last = made(runs, results), made(runs, results, GridQuery(page=2, columns=2))
+    assert (len(first.rows), len(first.columns), first.pages, first.column_pages) == (
+        ROWS_PER_PAGE,
+        COLUMNS_PER_PAGE,
+        2,
+        2,
+    )
+    assert (rows(last), [column.suite for column in last.columns]) == (["m001"], [f"s{COLUMNS_PER_PAGE:02}"])
 
 
 def test_a_page_beyond_the_last_is_the_last() -> None:
-    assert rows(made([run(1)], [kept(1, 1, "s")], Wanted(page=99))) == ["m"]
+    assert rows(made([run(1)], [kept(1, 1, "s")], GridQuery(page=99))) == ["m"]
 
 
 def test_a_sweep_is_one_row_with_its_values_in_the_order_of_steps() -> None:
@@ -150,15 +155,15 @@ def test_a_sweep_is_one_row_with_its_values_in_the_order_of_steps() -> None:
     results = [kept(1, 1, "s", 0.0), kept(2, 2, "s", 1.0), kept(3, 3, "s", 0.5)]
     found = made([run(4, "causal/other@1"), *runs], [*results, kept(4, 4, "s", 0.7)], sweeps={7: "p@step*"})
     assert rows(found) == ["other", "p@step*"]
-    swept = found.lines[1]
-    assert (swept.kind, swept.address) == ("sweep of 3 checkpoints", "/sweeps/7")
+    swept = found.rows[1]
+    assert (swept.kind, swept.url) == ("sweep of 3 checkpoints", "/sweeps/7")
     one = cell(found, 1)
     assert one.text == "100"  # of the last step, although its run is not the last
-    assert one.sparkline == Sparkline("0,13.0 24,7.0 48,1.0", 3, 0.0, 1.0)
+    assert one.sparkline == Sparkline("0,13.0 24,7.0 48,1.0", 3)
 
 
 def test_a_long_sparkline_goes_through_a_few_values_from_the_first_to_the_last() -> None:
-    line = Sparkline.of([place / 149 for place in range(150)])
+    line = Sparkline.through([place / 149 for place in range(150)])
     assert line is not None
     points = line.points.split()
     assert (len(points), points[0], points[-1], line.count) == (24, "0,13.0", "48,1.0", 150)
@@ -167,54 +172,41 @@ def test_a_long_sparkline_goes_through_a_few_values_from_the_first_to_the_last()
 def test_a_line_is_marked_by_what_it_shows() -> None:
     before = made([run(1)], [kept(1, 1, "s")])
     after = made([run(2), run(1)], [kept(1, 1, "s"), kept(2, 2, "s")])
-    assert before.mark == after.mark
-    assert before.lines[0].mark != after.lines[0].mark
+    assert before.fingerprint == after.fingerprint
+    assert before.rows[0].fingerprint != after.rows[0].fingerprint
 
 
 def test_the_table_has_the_results_that_the_cells_show() -> None:
-    found = choose(Source([run(2), run(1)], [kept(1, 1, "s"), kept(2, 1, "t"), kept(3, 2, "s")], {}), Wanted())
-    assert [(run.id, one.id) for run, one in found.each()] == [(2, 3), (1, 2)]
+    found = select(GridSource([run(2), run(1)], [kept(1, 1, "s"), kept(2, 1, "t"), kept(3, 2, "s")], {}), GridQuery())
+    assert [(run.id, one.id) for run, one in found.results()] == [(2, 3), (1, 2)]
 
 
 def test_an_address_keeps_what_is_not_changed() -> None:
-    wanted = Wanted.of(QueryParams("q=a b&kind=pairs&sort=model&pin=x&pin=y&page=3"))
-    assert wanted.link(page=2) == "/?q=a+b&kind=pairs&sort=model&page=2&pin=x&pin=y"
-    assert wanted.sorted_by("model") == "/?q=a+b&kind=pairs&sort=-model&pin=x&pin=y"
-    assert wanted.sorted_by("suite:x") == "/?q=a+b&kind=pairs&sort=-suite%3Ax&pin=x&pin=y"
-    assert wanted.pinning("y") == "/?q=a+b&kind=pairs&sort=model&page=3&pin=x"
-    assert Wanted().pinning_suite("s t") == "/?pincol=s+t"
+    wanted = GridQuery.parse(QueryParams("q=a b&kind=pairs&sort=model&pin=x&pin=y&page=3"))
+    assert wanted.url(page=2) == "/?q=a+b&kind=pairs&sort=model&page=2&pin=x&pin=y"
+    assert wanted.sort_url("model") == "/?q=a+b&kind=pairs&sort=-model&pin=x&pin=y"
+    assert wanted.sort_url("suite:x") == "/?q=a+b&kind=pairs&sort=-suite%3Ax&pin=x&pin=y"
+    assert wanted.pin_url("y") == "/?q=a+b&kind=pairs&sort=model&page=3&pin=x"
+    assert GridQuery().pin_suite_url("s t") == "/?pincol=s+t"
 
 
 def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_of_a_run() -> None:
     runs = [run(3, note="with care"), run(2, "gpt2", name="final"), run(1, "pythia", "failed", message="no server")]
     results = [kept(1, 1, "npi")]
 
-    def numbers(wanted: Wanted) -> list[int]:
-        return [one.id for one in fitting(runs, results, wanted)]
+    def numbers(wanted: GridQuery) -> list[int]:
+        return [one.id for one in matching_runs(runs, matching_results(results, wanted), wanted)]
 
-    assert numbers(Wanted()) == [3, 2, 1]
-    assert numbers(Wanted(sort="run")) == [1, 2, 3]
-    assert numbers(Wanted(sort="name")) == [2, 1, 3]
+    assert numbers(GridQuery()) == [3, 2, 1]
+    assert numbers(GridQuery(sort="run")) == [1, 2, 3]
+    assert numbers(GridQuery(sort="name")) == [2, 1, 3]
     for text, number in (("CARE", 3), ("fin", 2), ("no server", 1), ("npi", 1), ("GPT", 2)):
-        assert numbers(Wanted(text=text)) == [number]
-    assert numbers(Wanted(status="failed")) == [1]
-    assert numbers(Wanted(model="gpt2")) == [2]
-    assert [one.news for one in listing(runs, results, Wanted()).entries] == ["", "", "no server"]
-
-
-@pytest.mark.parametrize(
-    ("model", "parts"),
-    [
-        ("causal/gpt2@607a30d", Named("causal", "gpt2", "607a30d")),
-        ("oracle/pcfgset", Named("oracle", "pcfgset", "")),
-        ("causal/org/name@1", Named("causal", "org/name", "1")),
-        ("plain", Named("", "plain", "")),
-    ],
-)
-def test_a_model_is_taken_apart(model: str, parts: Named) -> None:
-    assert named(model) == parts
+        assert numbers(GridQuery(text=text)) == [number]
+    assert numbers(GridQuery(status="failed")) == [1]
+    assert numbers(GridQuery(model="gpt2")) == [2]
+    assert [one.message for one in run_page(runs, results, GridQuery()).entries] == ["", "", "no server"]
 
 
 def test_a_moment_that_is_none_stays_as_it_is() -> None:
-    assert when("yesterday") == "yesterday"
-    assert when(None) == ""
+    assert local_time("yesterday") == "yesterday"
+    assert local_time(None) == ""

@@ -149,7 +149,7 @@ def send(site: Site, client: TestClient) -> Callable[..., Any]:
     """Send something with the page's token; the answer, which is never a fault of our own."""
 
     def ask(method: str, address: str, **more: Any) -> Any:
-        headers = {"x-wug-token": site.token, **more.pop("headers", {})}
+        headers = {"x-wug-token": site.csrf_token, **more.pop("headers", {})}
         answer = client.request(method, f"http://127.0.0.1:8000{address}", headers=headers, **more)
         assert answer.status_code < 500, answer.text[:500]
         assert "a bug" not in answer.text.lower()  # with its space, which no token has
@@ -275,8 +275,8 @@ def hang_up(line: socket.socket) -> None:
 def test_what_is_no_request_and_who_leaves_in_the_middle_of_one_do_no_harm(served: Served) -> None:
     material.keep(served.site.store, material.pairs(items=60))
     known = (
-        f"Host: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.site.secret}\r\n"
-        f"X-Wug-Token: {served.site.token}\r\n"
+        f"Host: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.site.access_token}\r\n"
+        f"X-Wug-Token: {served.site.csrf_token}\r\n"
     )
     for data in RAW:
         for stays in (True, False):
@@ -286,5 +286,5 @@ def test_what_is_no_request_and_who_leaves_in_the_middle_of_one_do_no_harm(serve
                 hang_up(line)
                 answer = line.recv(100) if stays else b""
                 assert not answer or answer.split()[1] in (b"200", b"400", b"403", b"404", b"413"), answer
-    shown = {"authorization": f"Bearer {served.site.secret}"}
+    shown = {"authorization": f"Bearer {served.site.access_token}"}
     assert httpx.get(f"{served.address}/runs.csv", headers=shown, timeout=PATIENCE).status_code == 200

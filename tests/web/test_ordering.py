@@ -5,22 +5,22 @@ from __future__ import annotations
 from starlette.testclient import TestClient
 
 import material
-from wug.web.pages.items.query import neighbours, sorted_places, stretch
+from wug.web.pages.items.query import item_page, neighbours, sorted_places
 from wug.web.site import Site
 
 VALUES = [(0, 2.0), (1, None), (2, "b"), (3, 1.0), (4, 2.0), (5, "a")]
 
 
 def test_numbers_come_before_texts_and_what_has_no_value_last() -> None:
-    assert list(sorted_places(VALUES, falls=False)) == [3, 0, 4, 5, 2, 1]
-    assert list(sorted_places(VALUES, falls=True)) == [0, 4, 3, 2, 5, 1]
+    assert list(sorted_places(VALUES, descending=False)) == [3, 0, 4, 5, 2, 1]
+    assert list(sorted_places(VALUES, descending=True)) == [0, 4, 3, 2, 5, 1]
 
 
 def test_a_stretch_says_which_of_how_many_it_has() -> None:
-    found = stretch(range(45), 3, 20)
+    found = item_page(range(45), 3, 20)
     assert (list(found.places), found.first, found.last, found.total, found.pages) == ([*range(40, 45)], 41, 45, 45, 3)
-    assert stretch(range(45), 99, 20).page == 3
-    assert stretch([], 1, 20).total == 0
+    assert item_page(range(45), 99, 20).page == 3
+    assert item_page([], 1, 20).total == 0
 
 
 def test_neighbours_are_those_of_the_order() -> None:

@@ -144,14 +144,14 @@ def test_a_run_is_named_noted_removed_and_brought_back(served: Served, page: Any
     follow(page, lambda: page.click("text=Save"))
     assert page.locator("h1", has_text="second try").count() == 1
     assert page.locator(".note-text").inner_text() == "with <b>care</b>\nand time"
-    run = served.site.shelf.run(2)
+    run = served.site.reader.run(2)
     assert (run.name, run.note) == ("second try", "with <b>care</b>\nand time")
     page.goto("/runs?q=second")
     page.check("[aria-label='run 2']")
     follow(page, lambda: page.click("button:has-text('Remove')"))
     page.wait_for_selector("text=Run 2 removed.")
     assert page.locator("#run-2").count() == 0
-    assert [one.id for one in served.site.shelf.runs()] == [3, 1]
+    assert [one.id for one in served.site.reader.runs()] == [3, 1]
     follow(page, lambda: page.click("text=Undo"))
     page.wait_for_selector("text=Run 2 is back.")
     assert page.locator("#run-2").count() == 1
@@ -159,21 +159,21 @@ def test_a_run_is_named_noted_removed_and_brought_back(served: Served, page: Any
 
 def test_removed_runs_are_deleted_for_good_when_the_user_is_sure(served: Served, page: Any) -> None:
     fill(served.site.store)
-    tidying.remove(served.site.store, [served.site.shelf.run(1)])
+    tidying.remove(served.site.store, [served.site.reader.run(1)])
     page.goto("/runs?show=removed")
     page.once("dialog", lambda dialog: dialog.dismiss())
     page.click("text=Delete all for good")
-    assert len(served.site.shelf.runs(removed=True)) == 1
+    assert len(served.site.reader.runs(removed=True)) == 1
     page.once("dialog", lambda dialog: dialog.accept())
     page.click("text=Delete all for good")
     page.wait_for_url("**/runs")
-    assert served.site.shelf.runs(removed=True) == []
+    assert served.site.reader.runs(removed=True) == []
 
 
 def test_a_name_that_is_taken_is_refused_with_the_reason(served: Served, page: Any, recorder: Any) -> None:
     recorder.expected.append("400")
     fill(served.site.store)
-    tidying.rename(served.site.store, served.site.shelf.run(1), "mine")
+    tidying.rename(served.site.store, served.site.reader.run(1), "mine")
     page.goto("/run/2?edit")
     page.fill("input[name=name]", "mine")
     page.click("text=Save")

@@ -20,8 +20,8 @@ import material
 from browsing import Served, client_of
 from patience import PATIENCE
 from wug.web import security
-from wug.web.app import Caught
-from wug.web.site import Forbidden, Site
+from wug.web.app import ErrorPages
+from wug.web.site import ForbiddenPath, Site
 
 OWN = "http://127.0.0.1:8000"
 
@@ -39,12 +39,12 @@ def writer(site: Site) -> TestClient:
     app = Starlette(
         routes=[Route("/take", take, methods=["POST", "PUT", "DELETE"]), Route("/fail", fail)],
         middleware=[
-            Middleware(security.Headers),
-            Middleware(security.Guard, site=site),
-            Middleware(Caught, site=site),
+            Middleware(security.SecurityHeaders),
+            Middleware(security.RequestGuard, site=site),
+            Middleware(ErrorPages, site=site),
         ],
     )
-    shown = {"authorization": f"Bearer {site.secret}"}
+    shown = {"authorization": f"Bearer {site.access_token}"}
     return TestClient(app, base_url=OWN, headers=shown, raise_server_exceptions=False)
 
 
@@ -54,7 +54,7 @@ def writer(site: Site) -> TestClient:
 def test_a_foreign_host_is_refused(client: TestClient, host: str) -> None:
     answer = client.get("/", headers={"host": host})
     assert answer.status_code == 403
-    assert "your own machine" in answer.text
+    assert "does not accept the host name" in answer.text
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000", "LOCALHOST"])
@@ -63,7 +63,7 @@ def test_names_of_this_machine_are_let_in(client: TestClient, host: str) -> None
 
 
 def test_a_numeric_address_is_let_in_where_the_user_bound_to_all(site: Site) -> None:
-    client = client_of(replace(site, any_address=True), "http://192.168.0.7:8000")
+    client = client_of(replace(site, any_ip_address=True), "http://192.168.0.7:8000")
     assert client.get("/").status_code == 200
     assert client.get("/", headers={"host": "evil.example"}).status_code == 403
 
@@ -98,20 +98,24 @@ def test_a_form_of_very_many_fields_is_refused(writer: TestClient) -> None:
 
 
 def test_the_token_is_taken_from_a_header(writer: TestClient, site: Site) -> None:
-    assert writer.post("/take", content=b"12345", headers={"x-wug-token": site.token}).text == "5"
+    assert writer.post("/take", content=b"12345", headers={"x-wug-token": site.csrf_token}).text == "5"
 
 
 def test_the_token_is_taken_from_a_form_which_is_still_read_in_full(writer: TestClient, site: Site) -> None:
-    assert writer.post("/take", data={"token": site.token, "a": "b"}).text == str(len(f"token={site.token}&a=b"))
+    assert writer.post("/take", data={"token": site.csrf_token, "a": "b"}).text == str(
+        len(f"token={site.csrf_token}&a=b")
+    )
 
 
 def test_a_page_carries_the_token_of_its_server(client: TestClient, site: Site) -> None:
-    assert f'name="wug-token" content="{site.token}"' in client.get("/").text
-    assert client.get("/token").json() == {"token": site.token}
+    assert f'name="wug-token" content="{site.csrf_token}"' in client.get("/").text
+    assert client.get("/token").json() == {"token": site.csrf_token}
 
 
 def test_a_body_over_the_limit_is_refused_by_its_length(writer: TestClient, site: Site) -> None:
-    answer = writer.post("/take", content=b"x" * (security.LIMIT + 1), headers={"x-wug-token": site.token})
+    answer = writer.post(
+        "/take", content=b"x" * (security.MAX_BODY_BYTES + 1), headers={"x-wug-token": site.csrf_token}
+    )
     assert answer.status_code == 413
 
 
@@ -120,7 +124,7 @@ def test_a_body_over_the_limit_is_refused_while_it_comes(writer: TestClient, sit
         for _ in range(9):
             yield b"x" * (1024 * 1024)
 
-    answer = writer.post("/take", content=chunks(), headers={"x-wug-token": site.token})
+    answer = writer.post("/take", content=chunks(), headers={"x-wug-token": site.csrf_token})
     assert answer.status_code == 413
     assert "larger than 8 MB" in answer.text
 
@@ -142,20 +146,20 @@ def test_a_fault_of_our_own_is_a_page(writer: TestClient) -> None:
 
 @pytest.mark.parametrize("name", ["../secret.json", "a/../../secret.json", "/etc/passwd", "", "x\0y", "~root/x"])
 def test_a_name_outside_the_folders_is_forbidden(site: Site, name: str) -> None:
-    with pytest.raises(Forbidden):
-        site.inside(name)
+    with pytest.raises(ForbiddenPath):
+        site.resolve_path(name)
 
 
 def test_a_link_out_of_the_folders_is_forbidden(site: Site, tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text("{}")
     (site.folders[0] / "link.json").symlink_to(tmp_path / "secret.json")
-    with pytest.raises(Forbidden):
-        site.inside("link.json")
+    with pytest.raises(ForbiddenPath):
+        site.resolve_path("link.json")
 
 
 def test_a_name_inside_the_folders_is_found(site: Site) -> None:
-    assert site.inside("deep/a.json") == site.folders[0].resolve() / "deep" / "a.json"
-    assert site.inside(str(site.folders[0] / "a.json")) == site.folders[0].resolve() / "a.json"
+    assert site.resolve_path("deep/a.json") == site.folders[0].resolve() / "deep" / "a.json"
+    assert site.resolve_path(str(site.folders[0] / "a.json")) == site.folders[0].resolve() / "a.json"
 
 
 @pytest.mark.parametrize(
@@ -181,7 +185,7 @@ def test_two_hundred_at_once_are_answered(served: Served) -> None:
     material.keep(served.site.store, *material.every())
     addresses = ["/", "/result/2/items", "/state.json", "/runs.csv", "/run/1"] * 40
     limits = httpx.Limits(max_connections=200)
-    shown = {"authorization": f"Bearer {served.site.secret}"}
+    shown = {"authorization": f"Bearer {served.site.access_token}"}
     asking = httpx.Client(base_url=served.address, limits=limits, timeout=PATIENCE, headers=shown)
     with asking as client, ThreadPoolExecutor(200) as many:
         codes = list(many.map(lambda address: client.get(address).status_code, addresses))
@@ -193,10 +197,10 @@ def test_a_hundred_megabytes_do_not_stop_the_server(served: Served) -> None:
         for _ in range(100):
             yield b"x" * (1024 * 1024)
 
-    shown = {"authorization": f"Bearer {served.site.secret}"}
+    shown = {"authorization": f"Bearer {served.site.access_token}"}
     with httpx.Client(base_url=served.address, timeout=PATIENCE, headers=shown) as client:
         try:
-            answer = client.post("/anything", content=chunks(), headers={"x-wug-token": served.site.token})
+            answer = client.post("/anything", content=chunks(), headers={"x-wug-token": served.site.csrf_token})
             assert answer.status_code in (404, 405, 413)
         except (httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):
             pass  # the server hung up, as it may

@@ -21,7 +21,8 @@ from wug.runs.shelf import Shelf
 from wug.runs.store import Store
 from wug.web.jobs import queue
 from wug.web.jobs.process import WorkerProcess
-from wug.web.jobs.queue import Scoring, run_suites, score_texts, scorers
+from wug.web.jobs.queue import JobQueue, scoring_models
+from wug.web.jobs.tasks import run_suites, score_texts
 
 STAND_IN = Path(__file__).with_name("stand_in_worker.py")
 
@@ -38,8 +39,8 @@ def command(loads: Path) -> Sequence[str]:
 
 
 @pytest.fixture
-def jobs(command: Sequence[str]) -> Iterator[Scoring]:
-    made = Scoring(command)
+def jobs(command: Sequence[str]) -> Iterator[JobQueue]:
+    made = JobQueue(command)
     yield made
     made.close()
 
@@ -53,7 +54,7 @@ def pipe(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "GRACE", 0.01)
+    monkeypatch.setattr(queue, "STOP_TIMEOUT_SECONDS", 0.01)
 
 
 def suite(tmp_path: Path, formula: str = "(1;%a%) > (1;%b%)", items: int = 1) -> list[Any]:
@@ -77,13 +78,13 @@ def suite(tmp_path: Path, formula: str = "(1;%a%) > (1;%b%)", items: int = 1) ->
     return list(syntaxgym.read(path, {}))
 
 
-def number(jobs: Scoring) -> int:
+def number(jobs: JobQueue) -> int:
     """The number of the process that answers."""
     (found,) = ended(jobs.start("number", score_texts(["a"], None))).result[0].notices
     return int(found)
 
 
-def test_a_job_ends_with_what_its_work_gives(jobs: Scoring) -> None:
+def test_a_job_ends_with_what_its_work_gives(jobs: JobQueue) -> None:
     job = ended(jobs.start("words", score_texts(["a bc"], None)))
     assert job.stage == "done"
     assert [token.logprob for token in job.result[0].tokens] == [-1.0, -2.0]
@@ -92,7 +93,7 @@ def test_a_job_ends_with_what_its_work_gives(jobs: Scoring) -> None:
     }  # fmt: skip
 
 
-def test_a_run_is_kept_in_the_store_as_the_command_line_keeps_it(jobs: Scoring, tmp_path: Path) -> None:
+def test_a_run_is_kept_in_the_store_as_the_command_line_keeps_it(jobs: JobQueue, tmp_path: Path) -> None:
     work = run_suites(suite(tmp_path), tmp_path / "wug.db", tmp_path / "answers.db", "wug run short.json")
     job = ended(jobs.start("words", work))
     assert (job.stage, job.error) == ("done", None)
@@ -104,32 +105,32 @@ def test_a_run_is_kept_in_the_store_as_the_command_line_keeps_it(jobs: Scoring, 
     store.close()
 
 
-def test_an_answer_that_the_cache_has_is_not_asked_for_again(jobs: Scoring, tmp_path: Path) -> None:
+def test_an_answer_that_the_cache_has_is_not_asked_for_again(jobs: JobQueue, tmp_path: Path) -> None:
     first = ended(jobs.start("words", score_texts(["a"], tmp_path / "answers.db")))
     again = ended(jobs.start("faulty", score_texts(["a"], tmp_path / "answers.db")))
     assert again.result == first.result
 
 
-def test_nothing_is_started_before_the_first_job_and_one_process_does_them_all(jobs: Scoring, loads: Path) -> None:
+def test_nothing_is_started_before_the_first_job_and_one_process_does_them_all(jobs: JobQueue, loads: Path) -> None:
     assert not loads.exists()
     first = number(jobs)
     ended(jobs.start("words", score_texts(["a"], None)))
     assert number(jobs) == first != os.getpid()
 
 
-def test_a_model_is_loaded_once_and_the_one_that_was_not_used_for_longest_goes(jobs: Scoring, loads: Path) -> None:
+def test_a_model_is_loaded_once_and_the_one_that_was_not_used_for_longest_goes(jobs: JobQueue, loads: Path) -> None:
     for name in ["a", "b", "a", "c", "a", "b"]:
         ended(jobs.start(name, score_texts(["a"], None)))
     assert loads.read_text().split() == ["a", "b", "c", "b"]
 
 
-def test_jobs_are_done_one_after_the_other_in_order(jobs: Scoring, loads: Path) -> None:
+def test_jobs_are_done_one_after_the_other_in_order(jobs: JobQueue, loads: Path) -> None:
     for job in [jobs.start(name, score_texts(["a"], None)) for name in "abcd"]:
         assert ended(job).stage == "done"
     assert loads.read_text().split() == ["a", "b", "c", "d"]
 
 
-def test_a_job_that_waits_is_stopped_at_once(jobs: Scoring, pipe: Path, loads: Path) -> None:
+def test_a_job_that_waits_is_stopped_at_once(jobs: JobQueue, pipe: Path, loads: Path) -> None:
     first = jobs.start(f"held:{pipe}", score_texts(["a"], None))
     second = jobs.start("words", score_texts(["a"], None))
     jobs.stop(second)
@@ -140,9 +141,9 @@ def test_a_job_that_waits_is_stopped_at_once(jobs: Scoring, pipe: Path, loads: P
 
 
 def test_a_job_that_goes_on_is_stopped_at_the_next_chunk_and_its_process_stays(
-    jobs: Scoring, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    jobs: JobQueue, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "GRACE", 60)
+    monkeypatch.setattr(queue, "STOP_TIMEOUT_SECONDS", 60)
     job = jobs.start(f"slow:{pipe}", run_suites(suite(tmp_path, items=3000), tmp_path / "wug.db", None, ""))
     pid = heard(pipe)
     jobs.stop(job)
@@ -155,7 +156,7 @@ def test_a_job_that_goes_on_is_stopped_at_the_next_chunk_and_its_process_stays(
 
 @pytest.mark.usefixtures("at_once")
 def test_a_job_that_does_not_stop_is_ended_with_its_process_and_its_run_can_be_taken_up_again(
-    jobs: Scoring, pipe: Path, tmp_path: Path
+    jobs: JobQueue, pipe: Path, tmp_path: Path
 ) -> None:
     job = jobs.start(f"stuck:{pipe}", run_suites(suite(tmp_path), tmp_path / "wug.db", None, ""))
     pid = heard(pipe)
@@ -168,17 +169,17 @@ def test_a_job_that_does_not_stop_is_ended_with_its_process_and_its_run_can_be_t
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_stop_of_a_job_that_has_ended_does_not_touch_the_next(jobs: Scoring, pipe: Path) -> None:
+def test_a_stop_of_a_job_that_has_ended_does_not_touch_the_next(jobs: JobQueue, pipe: Path) -> None:
     first = ended(jobs.start("words", score_texts(["a"], None)))
     second = jobs.start(f"held:{pipe}", score_texts(["a"], None))
     jobs.stop(first)
-    jobs._force(first)
+    jobs._kill_worker(first)
     heard(pipe)
     assert ended(second).stage == "done"
 
 
 def test_a_killed_process_is_one_message_and_the_next_job_gets_a_new_one(
-    jobs: Scoring, pipe: Path, tmp_path: Path
+    jobs: JobQueue, pipe: Path, tmp_path: Path
 ) -> None:
     work = run_suites(suite(tmp_path), tmp_path / "wug.db", tmp_path / "answers.db", "")
     job = jobs.start(f"stuck:{pipe}", work)
@@ -187,56 +188,56 @@ def test_a_killed_process_is_one_message_and_the_next_job_gets_a_new_one(
     os.kill(pid, signal.SIGKILL)
     assert ended(job).stage == "failed"
     assert job.error == (
-        f"the process that asks stuck:{pipe} was killed by signal 9, as happens where memory runs out. "
-        "What it answered before is kept: ask again"
+        f"the process that runs stuck:{pipe} was killed by signal 9, which can mean that memory ran out. "
+        "Its outputs so far are cached: try again"
     )
     assert (ended(waiting).stage, waiting.error) == ("done", None)
     assert number(jobs) != pid
     assert [(run.id, run.status) for run in Shelf(tmp_path / "wug.db").runs()] == [(waiting.result, "complete")]
 
 
-def test_a_process_that_was_killed_between_two_jobs_is_not_missed(jobs: Scoring) -> None:
+def test_a_process_that_was_killed_between_two_jobs_is_not_missed(jobs: JobQueue) -> None:
     pid = number(jobs)
     os.kill(pid, signal.SIGKILL)
     assert gone(pid)
     assert number(jobs) != pid
 
 
-def test_a_process_whose_end_is_not_yet_seen_is_replaced(jobs: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WorkerProcess, "answers", property(lambda worker: worker._process.returncode is None))
+def test_a_process_whose_end_is_not_yet_seen_is_replaced(jobs: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WorkerProcess, "is_alive", property(lambda worker: worker._process.returncode is None))
     pid = number(jobs)
     os.kill(pid, signal.SIGKILL)
     assert gone(pid)
     assert number(jobs) != pid
 
 
-def test_a_model_that_ends_the_process_is_one_message(jobs: Scoring) -> None:
+def test_a_model_that_ends_the_process_is_one_message(jobs: JobQueue) -> None:
     job = ended(jobs.start("leaving", score_texts(["a"], None)))
-    assert "ended by itself (exit code 3)" in str(job.error)
+    assert "exited with code 3" in str(job.error)
     assert ended(jobs.start("words", score_texts(["a"], None))).stage == "done"
 
 
 def test_a_process_that_cannot_be_started_is_one_message(tmp_path: Path) -> None:
-    jobs = Scoring((str(tmp_path / "nothing"),))
+    jobs = JobQueue((str(tmp_path / "nothing"),))
     job = ended(jobs.start("words", score_texts(["a"], None)))
     assert "cannot be started: No such file" in str(job.error)
     jobs.close()
 
 
-def test_what_a_model_prints_does_not_get_between_the_answers(jobs: Scoring) -> None:
+def test_what_a_model_prints_does_not_get_between_the_answers(jobs: JobQueue) -> None:
     job = ended(jobs.start("talking", score_texts(["a"], None)))
     assert (job.stage, job.error) == ("done", None)
 
 
-def test_work_that_cannot_travel_fails_alone(jobs: Scoring, caplog: pytest.LogCaptureFixture) -> None:
+def test_work_that_cannot_travel_fails_alone(jobs: JobQueue, caplog: pytest.LogCaptureFixture) -> None:
     job = ended(jobs.start("words", lambda model, tell: 3))
-    assert "cannot be asked" in str(job.error)
+    assert "cannot be evaluated" in str(job.error)
     assert "pickle" in caplog.text
     assert ended(jobs.start("words", score_texts(["a"], None))).stage == "done"
 
 
 def test_a_process_that_is_not_asked_for_long_ends(command: Sequence[str]) -> None:
-    jobs = Scoring(command, idle=0.01)
+    jobs = JobQueue(command, idle_seconds=0.01)
     first = number(jobs)
     assert gone(first)
     second = number(jobs)
@@ -246,7 +247,7 @@ def test_a_process_that_is_not_asked_for_long_ends(command: Sequence[str]) -> No
 
 
 def test_closing_stops_what_goes_on_and_what_waits(command: Sequence[str], pipe: Path) -> None:
-    jobs = Scoring(command)
+    jobs = JobQueue(command)
     started = [jobs.start(f"stuck:{pipe}", score_texts(["a"], None)), jobs.start("words", score_texts(["a"], None))]
     pid = heard(pipe)
     jobs.close()
@@ -256,9 +257,10 @@ def test_closing_stops_what_goes_on_and_what_waits(command: Sequence[str], pipe:
 
 SERVER = """
 import sys
-from wug.web.jobs.queue import Scoring, score_texts
+from wug.web.jobs.queue import JobQueue
+from wug.web.jobs.tasks import score_texts
 
-jobs = Scoring(sys.argv[2:])
+jobs = JobQueue(sys.argv[2:])
 jobs.start(f"stuck:{sys.argv[1]}", score_texts(["a"], None))
 sys.stdin.read()
 """
@@ -280,16 +282,16 @@ import json, sys
 from pathlib import Path
 from starlette.testclient import TestClient
 from wug.runs.store import Store
-from wug.web.app import create
-from wug.web.jobs.queue import scoring
+from wug.web.app import create_app
+from wug.web.jobs.queue import job_queue
 from wug.web.site import Site
 
 model, folder = sys.argv[1], Path(sys.argv[2])
 site = Site(store=Store(folder / "wug.db"), cache=folder / "answers.db", models=(model,))
-shown = {"x-wug-token": site.token, "authorization": f"Bearer {site.secret}"}
-client = TestClient(create(site), base_url="http://127.0.0.1:8000", headers=shown)
+shown = {"x-wug-token": site.csrf_token, "authorization": f"Bearer {site.access_token}"}
+client = TestClient(create_app(site), base_url="http://127.0.0.1:8000", headers=shown)
 address = client.post("/editor/new.json", json={"from": "builtin:wug_reflexive"}).json()["address"]
-job = scoring(site).find(client.post(f"{address}/score.json", json={"model": model}).json()["id"])
+job = job_queue(site).find(client.post(f"{address}/score.json", json={"model": model}).json()["id"])
 job.ended.wait()
 shown = client.get(f"/editor/runs/{job.result}.json").json()
 asked = client.get("/sentence", params={"s": ["the boy swims", "the boy swim"], "m": model}).text
@@ -310,25 +312,25 @@ def test_the_server_asks_a_model_without_loading_what_models_need(
     assert found["asked"] >= 1
 
 
-def test_a_model_that_cannot_be_loaded_is_one_message(jobs: Scoring) -> None:
+def test_a_model_that_cannot_be_loaded_is_one_message(jobs: JobQueue) -> None:
     job = ended(jobs.start("missing", score_texts(["a"], None)))
     assert (job.stage, job.error) == ("failed", "no such model 'missing'")
 
 
-def test_an_error_of_the_model_itself_is_told_and_the_next_job_goes_on(jobs: Scoring) -> None:
+def test_an_error_of_the_model_itself_is_told_and_the_next_job_goes_on(jobs: JobQueue) -> None:
     pid = number(jobs)
     job = ended(jobs.start("faulty", score_texts(["a"], None)))
     assert (job.stage, job.error) == ("failed", "faulty failed: RuntimeError: a tensor of the wrong shape")
     assert number(jobs) == pid
 
 
-def test_a_model_that_only_generates_says_so(jobs: Scoring, tmp_path: Path) -> None:
-    assert "cannot say how probable" in str(ended(jobs.start("echo", score_texts(["a"], None))).error)
+def test_a_model_that_only_generates_says_so(jobs: JobQueue, tmp_path: Path) -> None:
+    assert "cannot score sentences" in str(ended(jobs.start("echo", score_texts(["a"], None))).error)
     job = ended(jobs.start("echo", run_suites(suite(tmp_path), tmp_path / "wug.db", None, "")))
     assert "needs a model that can score text" in str(job.error)
 
 
-def test_a_suite_that_fails_while_it_is_judged_says_why(jobs: Scoring, tmp_path: Path) -> None:
+def test_a_suite_that_fails_while_it_is_judged_says_why(jobs: JobQueue, tmp_path: Path) -> None:
     work = run_suites(suite(tmp_path, "(1;%a%) / [(1;%b%) - (1;%b%)] > 1"), tmp_path / "wug.db", None, "")
     job = ended(jobs.start("words", work))
     assert job.stage == "failed"
@@ -336,21 +338,21 @@ def test_a_suite_that_fails_while_it_is_judged_says_why(jobs: Scoring, tmp_path:
     assert [run.status for run in Shelf(tmp_path / "wug.db").runs()] == ["failed"]
 
 
-def test_only_the_last_ended_jobs_are_remembered(jobs: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "REMEMBERED", 2)
+def test_only_the_last_ended_jobs_are_remembered(jobs: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "MAX_ENDED_JOBS", 2)
     made = [ended(jobs.start("words", score_texts(["a"], None))) for _ in range(4)]
     assert [jobs.find(job.id) is not None for job in made] == [False, True, True, True]
 
 
 @pytest.mark.usefixtures("at_once")
 def test_no_more_jobs_wait_than_there_is_patience_for(
-    jobs: Scoring, pipe: Path, monkeypatch: pytest.MonkeyPatch
+    jobs: JobQueue, pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "WAITING", 2)
+    monkeypatch.setattr(queue, "MAX_WAITING_JOBS", 2)
     first = jobs.start(f"stuck:{pipe}", score_texts(["a"], None))
     heard(pipe)
     others = [jobs.start("words", score_texts(["a"], None)) for _ in range(2)]
-    with pytest.raises(ModelError, match="jobs are waiting"):
+    with pytest.raises(ModelError, match="jobs are already waiting"):
         jobs.start("words", score_texts(["a"], None))
     jobs.stop(first)
     assert [ended(job).stage for job in (first, *others)] == ["stopped", "done", "done"]
@@ -358,4 +360,4 @@ def test_no_more_jobs_wait_than_there_is_patience_for(
 
 def test_models_that_only_generate_are_not_offered_for_sentences() -> None:
     given = ["causal:gpt2", "seq2seq:t5-small", "oracle:pcfgset", "masked:bert", "no such thing at all"]
-    assert scorers(given) == ["causal:gpt2", "masked:bert", "no such thing at all"]
+    assert scoring_models(given) == ["causal:gpt2", "masked:bert", "no such thing at all"]

@@ -36,7 +36,7 @@ BOXES = "boxes => boxes.map(box => ({text: box.firstChild.textContent, \
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
 
 
 @pytest.fixture

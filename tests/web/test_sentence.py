@@ -17,8 +17,8 @@ from asking import shared
 from browsing import client_of
 from tiny_masked import save_masked
 from wug.types import Scored, Token
-from wug.web.jobs.queue import Scoring
-from wug.web.pages.sentence.panel import candidates, differing, panel
+from wug.web.jobs.queue import JobQueue
+from wug.web.pages.sentence.panel import first_difference, score_panel, token_candidates
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -26,7 +26,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.Scoring", shared)
+    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
 
 
 def scored(text: str, *bits: float | None) -> Scored:
@@ -56,7 +56,7 @@ def answered(client: TestClient, texts: list[str], models: list[str]) -> str:
 
 
 def test_totals_differences_and_the_first_difference() -> None:
-    shown = panel("m", [scored("the boy swims", 1, 2, 3), scored("the boy swim", 1, 2, 6.5)])
+    shown = score_panel("m", [scored("the boy swims", 1, 2, 3), scored("the boy swim", 1, 2, 6.5)])
     first, second = shown.lines
     assert (first.total, first.mean, first.change, first.least) == ("6.0", "2.0", "", True)
     assert (second.total, second.change, second.least) == ("9.5", "+3.5", False)
@@ -68,31 +68,31 @@ def test_totals_differences_and_the_first_difference() -> None:
 
 
 def test_a_token_without_a_probability_is_counted_and_shown_as_none() -> None:
-    (line,) = panel("m", [scored("the boy", None, 2)]).lines
+    (line,) = score_panel("m", [scored("the boy", None, 2)]).lines
     assert (line.pieces[0].bits, line.pieces[0].shade, line.unscored, line.mean) == ("–", "sx", 1, "2.0")
 
 
 def test_a_token_of_no_probability_at_all_is_infinite() -> None:
-    shown = panel("m", [scored("the", math.inf), scored("boy", 1)])
+    shown = score_panel("m", [scored("the", math.inf), scored("boy", 1)])
     assert [(line.total, line.change) for line in shown.lines] == [("∞", ""), ("1.0", "–")]
     assert shown.lines[0].pieces[0].shade == "s9"
 
 
 def test_the_same_sentence_twice_differs_nowhere() -> None:
     one = scored("the boy", 1, 2)
-    shown = panel("m", [one, one])
-    assert differing([one.tokens, one.tokens]) is None
-    assert shown.verdict == "All sentences are as surprising."
+    shown = score_panel("m", [one, one])
+    assert first_difference([one.tokens, one.tokens]) is None
+    assert shown.verdict == "All sentences are equally surprising."
     assert not any(line.least for line in shown.lines)
 
 
 def test_a_sentence_that_goes_on_differs_where_the_other_ends() -> None:
-    assert differing([scored("the boy", 1, 1).tokens, scored("the boy swims", 1, 1, 1).tokens]) == 2
+    assert first_difference([scored("the boy", 1, 1).tokens, scored("the boy swims", 1, 1, 1).tokens]) == 2
 
 
 def test_a_piece_of_a_word_is_joined_to_the_one_before() -> None:
     text = Scored.of("swims", [Token("swim", 0, 4, -1.0), Token("s", 4, 5, -1.0)])
-    assert [piece.joined for piece in panel("m", [text]).lines[0].pieces] == [False, True]
+    assert [piece.joined for piece in score_panel("m", [text]).lines[0].pieces] == [False, True]
 
 
 def test_without_models_the_page_says_how_to_name_one(client: TestClient) -> None:
@@ -140,12 +140,12 @@ def test_a_model_that_cannot_be_loaded_is_one_message_and_is_asked_again_next_ti
 def test_a_process_that_dies_is_one_message_and_the_next_question_is_answered(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs = Scoring((sys.executable, str(Path(__file__).with_name("stand_in_worker.py")), str(tmp_path / "loads.txt")))
-    monkeypatch.setattr("wug.web.jobs.queue.Scoring", lambda: jobs)
+    jobs = JobQueue((sys.executable, str(Path(__file__).with_name("stand_in_worker.py")), str(tmp_path / "loads.txt")))
+    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", lambda: jobs)
     _, client = client_with(site, "leaving", "words")
     found = answered(client, ["the boy"], ["leaving"])
     assert found.count('role="alert"') == 1
-    assert "the process that asks leaving ended by itself (exit code 3)" in found
+    assert "the process that runs leaving exited with code 3" in found
     assert '<ol class="scored">' in answered(client, ["the boy"], ["words"])
     jobs.close()
 
@@ -161,13 +161,13 @@ def test_a_page_of_another_site_cannot_make_a_model_work(site: Site) -> None:
 
 def test_entropy_and_rank_stand_with_each_token() -> None:
     given = Scored("a b", (0, 2), (1, 3), (-1.0, -2.0), entropies=(None, 3 * math.log(2)), ranks=(None, 1234))
-    first, second = panel("m", [given]).lines[0].pieces
+    first, second = score_panel("m", [given]).lines[0].pieces
     assert (first.place, first.entropy, first.rank) == (0, "", "")
     assert (second.place, second.entropy, second.rank) == (1, "3.0", "1,234")
 
 
 def test_candidates_have_bits_and_percent() -> None:
-    found = candidates([Token(" dog", 0, 0, math.log(0.25)), Token(" ", 0, 0, math.log(0.0625))])
+    found = token_candidates([Token(" dog", 0, 0, math.log(0.25)), Token(" ", 0, 0, math.log(0.0625))])
     assert found == [
         {"text": "dog", "bits": "2.0", "percent": "25.0"},
         {"text": "␣", "bits": "4.0", "percent": "6.2"},
@@ -175,7 +175,7 @@ def test_candidates_have_bits_and_percent() -> None:
 
 
 def likeliest(asked: Site, client: TestClient, given: object) -> Any:
-    return client.post("/sentence/likeliest.json", json=given, headers={"x-wug-token": asked.token})
+    return client.post("/sentence/likeliest.json", json=given, headers={"x-wug-token": asked.csrf_token})
 
 
 def test_the_likeliest_tokens_come_from_the_model(site: Site, tiny_causal: Callable[..., Path]) -> None:

@@ -62,7 +62,7 @@ def test_seeds_are_one_line_with_their_mean(site: Site, client: TestClient) -> N
 
 
 def test_the_table_of_a_sweep_has_every_model(site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "ROWS", 2)
+    monkeypatch.setattr(pages, "MODELS_PER_PAGE", 2)
     keep_sweep(site.store, "s", LEARNED)
     first, second = client.get("/sweeps/1").text, client.get("/sweeps/1?page=2").text
     assert "page 1 of 2" in first
@@ -76,7 +76,7 @@ def test_the_table_of_a_sweep_has_every_model(site: Site, client: TestClient, mo
 def test_curves_of_very_many_runs_are_drawn_when_the_page_is_there(
     site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "AT_ONCE", 2)
+    monkeypatch.setattr(pages, "MAX_INLINE_RUNS", 2)
     keep_sweep(site.store, "s", LEARNED)
     page = client.get("/sweeps/1").text
     assert page.count('data-spec="/sweeps/1/figure/curve-') == 3

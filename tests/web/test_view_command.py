@@ -15,14 +15,14 @@ import pytest
 from command_line import wug
 from patience import PATIENCE
 from wug.errors import WugError
-from wug.web.server import Options, listen, site_of
+from wug.web.server import ServerOptions, create_site, listen
 
 START = [sys.executable, "-c", "from wug.cli.main import main; main()"]
 
 
-def options(tmp_path: Path, host: str = "127.0.0.1", **given: object) -> Options:
+def options(tmp_path: Path, host: str = "127.0.0.1", **given: object) -> ServerOptions:
     usual = {"db": tmp_path / "wug.db", "cache": tmp_path / "answers.db", "folders": (tmp_path,), "models": ()}
-    return Options(**{**usual, "host": host, "port": 0, "opens": False, **given})  # type: ignore[arg-type]
+    return ServerOptions(**{**usual, "host": host, "port": 0, "open_browser": False, **given})  # type: ignore[arg-type]
 
 
 def test_help_has_an_example() -> None:
@@ -64,19 +64,19 @@ def test_an_address_that_is_none_is_refused() -> None:
 
 
 def test_a_site_on_this_machine_knows_no_other_name(tmp_path: Path) -> None:
-    site = site_of(options(tmp_path))
+    site = create_site(options(tmp_path))
     assert site.hosts == {"127.0.0.1", "localhost", "::1"}
-    assert not site.any_address
+    assert not site.any_ip_address
 
 
 def test_a_site_on_all_addresses_knows_the_machine_by_name(tmp_path: Path) -> None:
-    site = site_of(options(tmp_path, host="0.0.0.0"))
+    site = create_site(options(tmp_path, host="0.0.0.0"))
     assert socket.gethostname().lower() in site.hosts
-    assert site.any_address
+    assert site.any_ip_address
 
 
 def test_models_are_those_given_besides_the_built_in_ones(tmp_path: Path) -> None:
-    assert site_of(options(tmp_path, models=("causal:gpt2", "causal:gpt2"))).models[-1:] == ("causal:gpt2",)
+    assert create_site(options(tmp_path, models=("causal:gpt2", "causal:gpt2"))).models[-1:] == ("causal:gpt2",)
 
 
 def test_a_store_that_is_none_is_refused(tmp_path: Path) -> None:

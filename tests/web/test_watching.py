@@ -97,7 +97,7 @@ def look(client: TestClient, shelf: Shelf) -> Seen:
 
 @pytest.mark.usefixtures("hurried")
 def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(served: Served, page: Any) -> None:
-    folder, shelf = served.site.store.path.parent, served.site.shelf
+    folder, shelf = served.site.store.path.parent, served.site.reader
     client = client_of(served.site)
     looks: list[Seen] = []
     shown: list[Seen] = []
@@ -129,7 +129,7 @@ def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(
 
 @pytest.mark.usefixtures("hurried")
 def test_after_a_kill_the_page_says_how_far_it_came_and_the_same_command_goes_on(served: Served, page: Any) -> None:
-    folder, shelf = served.site.store.path.parent, served.site.shelf
+    folder, shelf = served.site.store.path.parent, served.site.reader
     client = client_of(served.site)
     with running(folder) as process:
         page.goto("/run/1")

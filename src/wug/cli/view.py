@@ -65,7 +65,7 @@ def command(
     from wug.errors import MissingExtra
 
     try:
-        from wug.web.server import Options, serve
+        from wug.web.server import ServerOptions, serve
     except ImportError:
         raise MissingExtra("wug view", "web") from None
     if host not in OWN:
@@ -74,16 +74,16 @@ def command(
             "every run and write into the folders, and it goes over the network unencrypted"
         )
     serve(
-        Options(
+        ServerOptions(
             db=db or common.default_db(),
             cache=cache or common.default_cache(),
             folders=tuple(folder.resolve() for folder in folders) or (Path.cwd(),),
             models=models,
             host=host,
             port=PORT if port is None else port,
-            strict=port not in (None, 0),
-            opens=opens,
-            secret=os.environ.get("WUG_VIEW_TOKEN") or None,
+            strict_port=port not in (None, 0),
+            open_browser=opens,
+            access_token=os.environ.get("WUG_VIEW_TOKEN") or None,
         ),
         say=click.echo,
     )

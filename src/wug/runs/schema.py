@@ -145,6 +145,11 @@ def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any], 
     return dump({"estimates": whole, "checks": known, "circuit": meta.get("circuit")})
 
 
+def phenomenon_of(meta: Mapping[str, Any]) -> str:
+    """The phenomenon that a suite tests, from the metadata of a result or of its summary; empty if it names none."""
+    return str(meta.get("circuit") or "")
+
+
 def _bring_result(db: sqlite3.Connection, row: dict[str, Any], before: Collection[str]) -> None:
     """Bring a result forward and seal it anew; one that is damaged stays as it is, and is refused when it is read.
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, get_args
 from wug.errors import StoreError
 from wug.rows import Placed, Rows
 from wug.runs.progress import Progress, progress_of
-from wug.runs.schema import SPOKEN, VERSION, require_columns
+from wug.runs.schema import SPOKEN, VERSION, phenomenon_of, require_columns
 from wug.runs.seals import damaged, damaged_run, require_sound, run_seal, seal, sound_outcomes, summary_seal
 from wug.runs.sqlite import FAULTS, Connection, why
 from wug.runs.stored_rows import StoredOutcomes, StoredRows, mentions_text, read_row
@@ -97,9 +97,9 @@ class Summary:
         return _read_summary(self.text).checks
 
     @property
-    def circuit(self) -> str:
-        """The test circuit; empty where it has none."""
-        return _read_summary(self.text).circuit
+    def phenomenon(self) -> str:
+        """The phenomenon that the suite tests; empty if it names none."""
+        return _read_summary(self.text).phenomenon
 
     @property
     def fault(self) -> str:
@@ -211,6 +211,20 @@ class Shelf:
     def models(self) -> list[str]:
         """Every model that has a run."""
         return [str(row["model"]) for row in self.each("SELECT DISTINCT model FROM runs ORDER BY model")]
+
+    def sweep_names(self) -> dict[int, str]:
+        """Names of all sweeps by id."""
+        return {row["id"]: str(row["name"]) for row in self.each("SELECT id, name FROM sweeps")}
+
+    def sweep_statuses(self) -> dict[int, dict[str, int]]:
+        """For each sweep, the number of models by status of their run."""
+        found: dict[int, dict[str, int]] = {}
+        for row in self.each(
+            "SELECT sweep, status, count(DISTINCT specification) AS models FROM runs"
+            " WHERE sweep IS NOT NULL AND removed IS NULL GROUP BY sweep, status"
+        ):
+            found.setdefault(row["sweep"], {})[str(row["status"])] = row["models"]
+        return found
 
     def siblings(self, result: int) -> list[Sibling]:
         """The complete results of other runs on the same suite, the latest first."""
@@ -464,7 +478,7 @@ class _Whole:
 
     estimates: tuple[Estimate, ...] = ()
     checks: tuple[Check, ...] = ()
-    circuit: str = ""
+    phenomenon: str = ""
     fault: str = ""
 
 
@@ -490,6 +504,6 @@ def _read_summary(text: str) -> _Whole:
         found = json.loads(text)
         whole = tuple(Estimate(**fields) for fields in found["estimates"])
         checks = tuple(Check(*fields) for fields in found.get("checks") or ())
-        return _Whole(whole, checks, str(found.get("circuit") or ""))
+        return _Whole(whole, checks, phenomenon_of(found))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return _Whole(fault=f"its row is damaged ({error})")

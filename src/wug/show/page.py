@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
@@ -26,11 +26,13 @@ from wug.show.marked import direction_of, runs_of
 from wug.show.numbers import Shown, headlines, plain, shown
 from wug.show.sample import allotted
 from wug.show.strip import strip
-from wug.show.view import Figure, Items, Part, Sample
+from wug.show.view import Figure, Items, Part, Sample, part_type
 from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.types import Result
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from wug.runs.compare import Comparison
 
 ITEMS = 1400
@@ -255,17 +257,21 @@ def _environment(*, still: bool, drawn: bool) -> Any:
     environment.globals["still"], environment.globals["drawn"] = still, drawn
     charts = _Charts()
     environment.filters["vega_spec"] = charts.spec
-    environment.filters["kind"] = lambda part: type(part).__name__
+    environment.filters["svg"] = charts.svg
+    add_view_filters(environment)
+    return environment
+
+
+def add_view_filters(environment: Environment) -> None:
+    """Add the filters and tests that `view.html` needs, for the report and the site."""
+    environment.filters["part_type"] = part_type
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["plural"] = plural
     environment.filters["plain"] = plain
-    environment.filters["svg"] = charts.svg
     environment.filters["strip"] = strip
     environment.filters["direction"] = direction_of
     environment.filters["runs"] = runs_of
-    environment.tests["nested"] = lambda value: isinstance(value, Mapping)
     environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
-    return environment
 
 
 def plural(number: int, name: str, names: str = "") -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
+from wug.errors import WugError
 from wug.rows import Filter, Placed, Rows
 from wug.show.marked import Pieces, direction_of
 from wug.show.numbers import Shown
@@ -310,6 +311,14 @@ class Later:
 Part: TypeAlias = (
     Prose | Numbers | Tally | Figure | Table | Cards | Facts | Lines | Code | Verdicts | Tree | Link | Later
 )
+
+
+def part_type(part: Part) -> str:
+    """The name of a part's type, by which `view.html` renders it; WugError for anything that is not a part."""
+    names = {one.__name__ for one in get_args(Part)}
+    if (name := type(part).__name__) not in names:
+        raise WugError(f"a view cannot show a {name}: the module `show` of a family gives {', '.join(sorted(names))}")
+    return name
 
 
 @dataclass(frozen=True, slots=True)

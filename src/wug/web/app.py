@@ -1,4 +1,4 @@
-"""The application: every module of `pages/`, the files it needs, and what guards it."""
+"""The Starlette application: routes of every page, middleware, error pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -21,101 +20,104 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wug import registry
 from wug.errors import MissingExtra, StoreError, WugError
-from wug.web import security
-from wug.web.security import TooLarge
-from wug.web.site import Forbidden, Site, wants_json
-from wug.web.templating import Json
+from wug.web.security import BodyTooLarge, RequestGuard, SecurityHeaders
+from wug.web.site import ForbiddenPath, Site, wants_json
+from wug.web.templating import JsonResponse
 
+EXPECTED_ERRORS = (WugError, OSError, sqlite3.Error, UnicodeEncodeError)
+"""Errors that are not bugs: bad input, a full disk, a file that another program changed."""
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
-class _Number(IntegerConvertor):
-    """A number in an address, `{run:number}`: no larger than the store can hold."""
-
-    regex = "[0-9]{1,18}"
-
-
-def create(site: Site) -> Starlette:
-    """The application that shows a site."""
-    register_url_convertor("number", _Number())
-    routes: list[BaseRoute] = []
-    for name in registry.names("web.pages"):
-        routes += registry.find("web.pages", name).routes(site)
-    return Starlette(
-        routes=routes,
-        middleware=[
-            Middleware(security.Headers),
-            Middleware(security.Guard, site=site),
-            Middleware(Caught, site=site),
-        ],
-        exception_handlers=handlers(site),
-    )
-
-
-EXPECTED = (WugError, OSError, sqlite3.Error, UnicodeEncodeError)
-"""What is nobody's bug: a wish that cannot be met, a disk, a file that someone else changed."""
-FULL = (errno.ENOSPC, errno.EDQUOT)
+_TITLES = {
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    413: "Too large",
+    500: "A bug in wug",
+    507: "Disk full",
+}
+_TEXTS = {404: "There is no page at this address.", 405: "This address does not support this method."}
 
 _log = logging.getLogger("wug")
 
 
-class Caught:
-    """A fault of our own as a page, inside of everything that adds to an answer."""
+def create_app(site: Site) -> Starlette:
+    """The application that serves a site."""
+    routes: list[BaseRoute] = []
+    for name in registry.names("web.pages"):
+        routes += registry.find("web.pages", name).ROUTES
+    app = Starlette(
+        routes=routes,
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(RequestGuard, site=site),
+            Middleware(ErrorPages, site=site),
+        ],
+        exception_handlers=exception_handlers(site),
+    )
+    app.state.site = site
+    return app
+
+
+class ErrorPages:
+    """Middleware that turns unexpected exceptions into error pages."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self.app, self.site = app, site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on; answer where nobody else did."""
+        """Handle a request."""
         started = False
 
-        async def watched(message: Message) -> None:
+        async def tracked_send(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
-            await self.app(scope, receive, watched)
-        except (TooLarge, ClientDisconnect):
+            await self.app(scope, receive, tracked_send)
+        except (BodyTooLarge, ClientDisconnect):
             raise
         except Exception as error:
-            if started and isinstance(error.__cause__, EXPECTED):
-                # The rest of a long answer cannot be made: it stays unfinished, which the other side can tell.
-                _log.warning("%s was broken off: %s", scope.get("path"), _said(error.__cause__))
+            if started and isinstance(error.__cause__, EXPECTED_ERRORS):
+                # The rest of a streamed response cannot be made: it stays incomplete, which the client can tell.
+                _log.warning("%s was aborted: %s", scope.get("path"), _error_text(error.__cause__))
                 return
-            if not started and (damage := await run_in_threadpool(self.site.shelf.damage)):
-                await _answer(self.site, Request(scope), 404, damage)(scope, receive, send)
+            if not started and (damage := await run_in_threadpool(self.site.reader.damage)):
+                await _error_response(self.site, Request(scope), 404, damage)(scope, receive, send)
                 return
             _log.error("%s failed", scope.get("path"), exc_info=error)
             if started or scope["type"] != "http":
                 raise
             text = f"wug itself failed ({type(error).__name__}: {error}). This is a bug: please report it."
-            await _answer(self.site, Request(scope), 500, text)(scope, receive, send)
+            await _error_response(self.site, Request(scope), 500, text)(scope, receive, send)
 
 
-def handlers(site: Site) -> Mapping[Any, Any]:
-    """What answers each kind of error."""
+def exception_handlers(site: Site) -> Mapping[Any, Any]:
+    """Handlers for the errors that pages raise."""
 
-    def known(request: Request, error: Exception) -> Response:
-        return _answer(site, request, _status(error), _said(error))
+    def expected(request: Request, error: Exception) -> Response:
+        return _error_response(site, request, _status(error), _error_text(error))
 
-    def left(request: Request, error: Exception) -> Response:
+    def disconnected(request: Request, error: Exception) -> Response:
         return Response(status_code=400)  # nobody is there to read it
 
     def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        usual = HTTPStatus(error.status_code).phrase
-        text = _PLAIN.get(error.status_code, usual) if error.detail == usual else error.detail
-        return _answer(site, request, error.status_code, text)
+        phrase = HTTPStatus(error.status_code).phrase
+        text = _TEXTS.get(error.status_code, phrase) if error.detail == phrase else error.detail
+        return _error_response(site, request, error.status_code, text)
 
-    return {**dict.fromkeys(EXPECTED, known), HTTPException: http, ClientDisconnect: left}
+    return {**dict.fromkeys(EXPECTED_ERRORS, expected), HTTPException: http, ClientDisconnect: disconnected}
 
 
 def _status(error: Exception) -> int:
     match error:
-        case Forbidden():
+        case ForbiddenPath():
             return 403
         case StoreError() | sqlite3.Error():
             return 404
-        case OSError() if error.errno in FULL:
+        case OSError() if error.errno in DISK_FULL:
             return 507
         case OSError():
             return 503
@@ -125,36 +127,24 @@ def _status(error: Exception) -> int:
             return 400
 
 
-def _said(error: BaseException) -> str:
-    """What happened, for the user."""
+def _error_text(error: BaseException) -> str:
     match error:
         case sqlite3.Error():
             return f"The run store cannot be read: {error}"
-        case OSError() if error.errno in FULL:
-            return "Nothing was changed: the disk is full. Make room and try again."
+        case OSError() if error.errno in DISK_FULL:
+            return "Nothing was changed: the disk is full. Free some space and try again."
         case OSError():
             where = f"{error.filename}: " if isinstance(error.filename, str) else ""
             return f"Nothing was changed: {where}{error.strerror or error}"
         case UnicodeEncodeError():
             near = error.object[max(0, error.start - 30) : error.end]
-            return f"half a character, which no file can hold, stands behind {near!r}: write it again"
+            return f"{near!r} ends in half a character (a lone surrogate), which no file can store: write it again"
         case _:
             return str(error)
 
 
-def _answer(site: Site, request: Request, status: int, text: str) -> Response:
+def _error_response(site: Site, request: Request, status: int, text: str) -> Response:
     if wants_json(request.url.path, request.headers):
-        return Json({"error": text}, status_code=status)
+        return JsonResponse({"error": text}, status_code=status)
     title = _TITLES.get(status, "This did not work")
-    return site.page(request, "failure.html", status=status, title=title, text=text)
-
-
-_TITLES = {
-    403: "Not allowed",
-    404: "Not here",
-    405: "Not like this",
-    413: "Too large",
-    500: "A bug in wug",
-    507: "No room",
-}
-_PLAIN = {404: "There is no page at this address.", 405: "This address cannot be used in this way."}
+    return site.render(request, "error.html", status=status, title=title, text=text)

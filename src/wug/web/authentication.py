@@ -1,7 +1,7 @@
-"""Who may come in: whoever shows the secret in the address that `wug view` printed.
+"""Authentication by the access token in the URL that `wug view` prints.
 
-Everybody who works on a machine can reach its ports. The secret stands in an address once, is exchanged for a cookie,
-and the browser goes on to the address without it: so it gets into no Referer, no log and no list of processes.
+Every user of a machine can reach its ports. The token is in the URL once: it is exchanged for a cookie, and the browser
+is redirected to the URL without it, so that it appears in no Referer header, log or process list.
 """
 
 from __future__ import annotations
@@ -20,37 +20,42 @@ from starlette.types import Scope
 from wug.errors import InputError
 from wug.web import templating
 from wug.web.site import Site, wants_json
-from wug.web.templating import Json
+from wug.web.templating import JsonResponse
 
-FIELD = "token"
-"""What the secret is called in an address."""
-VARIABLE = "WUG_VIEW_TOKEN"
-"""The environment variable by which the user chooses it."""
-ELSEWHERE = ("cross-site", "same-site")
-"""What a browser says of a request that a page of another site brought about: it keeps the cookie back then."""
+TOKEN_PARAMETER = "token"
+"""Query parameter with the access token."""
+TOKEN_VARIABLE = "WUG_VIEW_TOKEN"
+"""Environment variable that sets the access token."""
+CROSS_SITE = ("cross-site", "same-site")
+"""Values of Sec-Fetch-Site for requests from other sites, with which browsers send no SameSite=strict cookie."""
 
-_FIT = re.compile(r"[A-Za-z0-9_-]{16,128}\Z")
+_VALID_TOKEN = re.compile(r"[A-Za-z0-9_-]{16,128}\Z")
+_PRIVATE = (
+    "Only the person who started wug view can see it. Open the address that wug view printed in its terminal, with the "
+    "part after “?token=”. The address changes each time wug view starts."
+)
 
 
-def chosen(secret: str) -> str:
-    """The secret that a user chose, or an error that does not repeat it."""
-    if not _FIT.match(secret):
+def validate_access_token(token: str) -> str:
+    """The token that a user chose; InputError, which does not repeat it, if it is not valid."""
+    if not _VALID_TOKEN.match(token):
         raise InputError(
-            f"{VARIABLE} should be 16 to 128 letters, digits, '-' and '_' (it has {len(secret)} characters). "
+            f"{TOKEN_VARIABLE} should be 16 to 128 letters, digits, '-' and '_' (it has {len(token)} characters). "
             "Unset it, and wug view makes up one of its own"
         )
-    return secret
+    return token
 
 
-def with_secret(address: str, site: Site) -> str:
-    """The address as it is printed, which lets in whoever opens it."""
-    return f"{address}?{FIELD}={site.secret}"
+def url_with_token(url: str, site: Site) -> str:
+    """The URL as it is printed, which authenticates the browser that opens it."""
+    return f"{url}?{TOKEN_PARAMETER}={site.access_token}"
 
 
-def cookie(host: str) -> str:
-    """The cookie's name for a Host header: cookies are shared by all ports of a host, so each has a name of its own.
+def cookie_name(host: str) -> str:
+    """Name of the cookie for a Host header.
 
-    The port is the one that the browser sees, at the near end of a tunnel.
+    All ports of a host share their cookies, so the name contains the port: the one that the browser sees, at the near
+    end of a tunnel.
     """
     try:
         port = urlsplit(f"//{host}").port
@@ -59,80 +64,76 @@ def cookie(host: str) -> str:
     return f"wug-view-{port or 80}"
 
 
-def answer(scope: Scope, site: Site) -> Response | None:
-    """What a request gets instead of a page: the way in, or a word to whoever is not let in; None where it may pass."""
+def login_response(scope: Scope, site: Site) -> Response | None:
+    """The response to a request with the token in its URL, or without a token; None if it may proceed."""
     headers = Headers(scope=scope)
-    address, given = _parted(scope)
-    known = _shows_secret(headers, site)
-    if given is not None and scope["method"] in ("GET", "HEAD") and (known or _same(given, site)):
-        return _let_in(address, headers, site)
-    return None if known else _turned_away(address, scope, headers)
+    url, token = _split_token(scope)
+    authenticated = _is_authenticated(headers, site)
+    if token is not None and scope["method"] in ("GET", "HEAD") and (authenticated or _is_token(token, site)):
+        return _log_in(url, headers, site)
+    return None if authenticated else _deny(url, scope, headers)
 
 
-def _shows_secret(headers: Headers, site: Site) -> bool:
+def _is_authenticated(headers: Headers, site: Site) -> bool:
     kind, _, bearer = headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer" and _same(bearer.strip(), site):
+    if kind.lower() == "bearer" and _is_token(bearer.strip(), site):
         return True
-    name = cookie(headers.get("host", ""))
-    # A server at another port can put a cookie of the same name before ours, so each is looked at.
+    name = cookie_name(headers.get("host", ""))
+    # A server at another port can set a cookie of the same name before ours, so each is checked.
     pairs = [part.strip().partition("=") for line in headers.getlist("cookie") for part in line.split(";")]
-    return any(key == name and _same(value, site) for key, _, value in pairs)
+    return any(key == name and _is_token(value, site) for key, _, value in pairs)
 
 
-def _same(given: str, site: Site) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), site.secret.encode())
+def _is_token(given: str, site: Site) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), site.access_token.encode())
 
 
-def _parted(scope: Scope) -> tuple[str, str | None]:
-    """The address without the secret, and the secret that it shows."""
-    given: str | None = None
+def _split_token(scope: Scope) -> tuple[str, str | None]:
+    """The URL without the token, and the token."""
+    token: str | None = None
     kept: list[str] = []
     for part in scope["query_string"].decode("latin-1").split("&"):
         name, _, value = part.partition("=")
-        if unquote_plus(name) == FIELD:
-            given = unquote_plus(value)
+        if unquote_plus(name) == TOKEN_PARAMETER:
+            token = unquote_plus(value)
         elif part:
             kept.append(part)
-    # Two slashes at the beginning would make a host of what follows.
+    # Two slashes at the beginning would turn the rest into a host.
     path = "/" + quote(scope["path"].lstrip("/"), safe="/:@!$&'()*+,;=~", errors="replace")
     query = quote("&".join(kept), safe="/?:@!$&'()*+,;=%~")
-    return (f"{path}?{query}" if query else path), given
+    return (f"{path}?{query}" if query else path), token
 
 
-def _let_in(address: str, headers: Headers, site: Site) -> Response:
-    made: Response
-    if headers.get("sec-fetch-site") in ELSEWHERE:
-        # A browser that follows a foreign page's link keeps the cookie back through all redirects; a page of ours
-        # that leads on does not have that fault.
-        made = _page(leads_to=address)
+def _log_in(url: str, headers: Headers, site: Site) -> Response:
+    response: Response
+    if headers.get("sec-fetch-site") in CROSS_SITE:
+        # After a link on another site, browsers send no strict cookie through all redirects; a page of our own that
+        # refreshes to the URL ends that.
+        response = _page(leads_to=url)
     else:
-        made = RedirectResponse(address, status_code=303, headers={"cache-control": "no-store"})
-    made.set_cookie(cookie(headers.get("host", "")), site.secret, httponly=True, samesite="strict", path="/")
-    return made
+        response = RedirectResponse(url, status_code=303, headers={"cache-control": "no-store"})
+    response.set_cookie(
+        cookie_name(headers.get("host", "")), site.access_token, httponly=True, samesite="strict", path="/"
+    )
+    return response
 
 
-def _turned_away(address: str, scope: Scope, headers: Headers) -> Response:
+def _deny(url: str, scope: Scope, headers: Headers) -> Response:
     reason = {"x-wug-reason": "secret"}
     if wants_json(scope["path"], headers):
-        return Json({"error": _PRIVATE}, status_code=403, headers=reason)
-    made = _page(
-        403, leads_to="", private=_PRIVATE, address=address, elsewhere=headers.get("sec-fetch-site") in ELSEWHERE
+        return JsonResponse({"error": _PRIVATE}, status_code=403, headers=reason)
+    response = _page(
+        403, leads_to="", private=_PRIVATE, address=url, elsewhere=headers.get("sec-fetch-site") in CROSS_SITE
     )
-    made.headers.update(reason)
-    return made
+    response.headers.update(reason)
+    return response
 
 
-def _page(status: int = 200, **words: Any) -> HTMLResponse:
-    """A page that needs nothing else, since nothing else is given out yet."""
-    text, style = (templating.environment().get_template(f"entrance.{end}").render(words) for end in ("html", "css"))
+def _page(status: int = 200, **context: Any) -> HTMLResponse:
+    """A self-contained page: without a token nothing else can be loaded."""
+    text, style = (templating.environment().get_template(f"login.{end}").render(context) for end in ("html", "css"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; frame-ancestors 'none'"
     return HTMLResponse(
         text, status_code=status, headers={"content-security-policy": policy, "cache-control": "no-store"}
     )
-
-
-_PRIVATE = (
-    "Only the person who started wug view can see it. Open the address that wug view printed in its terminal, with the "
-    "part after “?token=”. The address changes each time wug view starts."
-)

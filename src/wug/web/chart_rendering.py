@@ -1,7 +1,7 @@
-"""What takes a JavaScript engine: Vega as one script, and charts as pictures.
+"""Vega in a subprocess: the bundled script for the browser, and charts as images.
 
-Each is made in a process of its own, since the engine takes a hundred megabytes which the server would never give
-back. The script is made once and kept beside the answer cache.
+The JavaScript engine takes about 100 MB that the server would never get back, so each call runs in its own process.
+The script is built once and stored beside the cache.
 """
 
 from __future__ import annotations
@@ -15,74 +15,74 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, WugError
-from wug.web.templating import visible
+from wug.web.templating import make_printable
 
-_MAKE = "import sys; from wug.show import vega; sys.stdout.buffer.write(vega.javascript().encode())"
-_PICTURE = (
+_BUILD_SCRIPT = "import sys; from wug.show import vega; sys.stdout.buffer.write(vega.javascript().encode())"
+_RENDER_IMAGE = (
     "import json, sys; from wug.show.vega import KINDS;"
     "sys.stdout.buffer.write(KINDS[sys.argv[1]](json.load(sys.stdin)))"
 )
-_made: dict[str, bytes] = {}
+_END_OF_SCRIPT = b"\n/* whole */"
+"""Tells a complete script on disk from a truncated one."""
+
+_scripts: dict[str, bytes] = {}
 _lock = threading.Lock()
 
 
-def name() -> str:
-    """What the script is called; another release of Vega is another file."""
+def vega_script(folder: Path) -> bytes:
+    """The bundled Vega script, read from `folder` or built and saved there."""
+    name = _script_name()
+    with _lock:
+        if name not in _scripts:
+            _scripts[name] = _read_script(folder / name) or _build_script(folder / name)
+        return _scripts[name]
+
+
+def render_image(spec: dict[str, Any], suffix: str) -> bytes:
+    """Render a chart as `.svg` or `.png`, one at a time."""
+    with _lock:
+        return _run_python([_RENDER_IMAGE, suffix], json.dumps(_printable(spec)).encode())
+
+
+def _script_name() -> str:
+    """File name of the script, which changes with the version of Vega."""
     try:
         return f"vega-{version('vl-convert-python')}-{version('altair')}.js"
     except PackageNotFoundError:
         raise MissingExtra("charts", "web") from None
 
 
-def script(folder: Path) -> bytes:
-    """The script; `folder` is where it is kept for the next start."""
-    with _lock:
-        if name() not in _made:
-            _made[name()] = _read(folder / name()) or _make(folder / name())
-        return _made[name()]
-
-
-def picture(spec: dict[str, Any], ending: str) -> bytes:
-    """A chart, dressed for a file, as `.svg` or `.png`; one at a time, however many are asked for."""
-    with _lock:
-        return _process([_PICTURE, ending], json.dumps(_drawable(spec)).encode())
-
-
-def _drawable(value: Any) -> Any:
-    """The chart with pictures for control characters, at which the engine would give up."""
+def _printable(value: Any) -> Any:
+    """The chart without control characters, which the engine rejects."""
     if isinstance(value, str):
-        return visible(value)
+        return make_printable(value)
     if isinstance(value, dict):
-        return {visible(key): _drawable(inner) for key, inner in value.items()}
-    return [_drawable(inner) for inner in value] if isinstance(value, list) else value
+        return {make_printable(key): _printable(inner) for key, inner in value.items()}
+    return [_printable(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _read(path: Path) -> bytes:
+def _read_script(path: Path) -> bytes:
     try:
         found = path.read_bytes()
     except OSError:
         return b""
-    return found if found.rstrip().endswith(_END) else b""
+    return found if found.rstrip().endswith(_END_OF_SCRIPT) else b""
 
 
-def _make(path: Path) -> bytes:
-    made = _process([_MAKE]) + _END
+def _build_script(path: Path) -> bytes:
+    script = _run_python([_BUILD_SCRIPT]) + _END_OF_SCRIPT
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_bytes(made)
-        part.replace(path)
+        partial = path.with_suffix(".part")
+        partial.write_bytes(script)
+        partial.replace(path)
     except OSError:
-        pass  # it is made again at the next start
-    return made
+        pass  # it is built again at the next start
+    return script
 
 
-def _process(code: list[str], given: bytes = b"") -> bytes:
-    """What a piece of Python prints."""
-    done = subprocess.run([sys.executable, "-c", *code], input=given, capture_output=True, check=False)
+def _run_python(code: list[str], stdin: bytes = b"") -> bytes:
+    done = subprocess.run([sys.executable, "-c", *code], input=stdin, capture_output=True, check=False)
     if done.returncode:
         raise WugError(f"charts cannot be drawn: {done.stderr.decode(errors='replace').strip()[-400:]}")
     return done.stdout
-
-
-_END = b"\n/* whole */"

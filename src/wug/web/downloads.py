@@ -1,4 +1,4 @@
-"""Tables at addresses of their own: the same rows as CSV and as JSON."""
+"""Download responses: tables as CSV and JSON, figures as Vega-Lite, image or table."""
 
 from __future__ import annotations
 
@@ -18,60 +18,80 @@ from wug.show import vega
 from wug.show.table import no_formula
 from wug.show.view import Figure
 from wug.web import chart_rendering
-from wug.web.json_body import without_halves
-from wug.web.templating import Json
+from wug.web.request_body import replace_surrogates
+from wug.web.templating import JsonResponse
 
-TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-ROWS = 500
-"""Rows that are sent at once."""
-
-
-def table(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Response:
-    """Rows as CSV or JSON, sent as they come."""
-    if form not in TYPES:
-        raise HTTPException(404, f"There is no table as {form!r} here, only as csv and json.")
-    made = _csv(columns, rows) if form == "csv" else _json(columns, rows)
-    # The first rows are read before anything is sent, so that a fault in them is told as one.
-    made = chain([next(made)], made)
-    headers = {"content-disposition": disposition(name, form)}
-    return StreamingResponse(made, media_type=TYPES[form], headers=headers)
+TABLE_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+IMAGE_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
+CHUNK_ROWS = 500
+"""Rows per chunk of a streamed table."""
 
 
-def disposition(name: str, form: str, *, attached: bool = True) -> str:
-    """What a browser calls the file, and whether it is kept rather than shown; a picture is shown by a page, too."""
-    kept = re.sub(r"[^\w.-]+", "-", name).strip("-")[:120] or "table"
-    how = "attachment" if attached else "inline"
-    return f'{how}; filename="{kept.encode("ascii", "replace").decode().replace("?", "_")}.{form}"'
+def table_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Response:
+    """Stream rows as CSV or JSON."""
+    if form not in TABLE_TYPES:
+        raise HTTPException(404, f"This table is available as csv and json, not as {form!r}.")
+    chunks = _csv_chunks(columns, rows) if form == "csv" else _json_chunks(columns, rows)
+    # The first chunk is made before the response starts, so that an error in it becomes an error page.
+    chunks = chain([next(chunks)], chunks)
+    return StreamingResponse(
+        chunks, media_type=TABLE_TYPES[form], headers={"content-disposition": content_disposition(name, form)}
+    )
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def figure_response(figure: Figure | None, form: str, name: str, *, optional: bool = False) -> Response:
+    """A figure in the requested form; a missing one is a 404, or an empty response if it is optional."""
+    if figure is None and optional and form not in IMAGE_TYPES:
+        return JsonResponse({"absent": name}) if form == "vl.json" else table_response(form, name, (), ())
+    if figure is None:
+        raise HTTPException(404, f"There is no chart {name!r} here.")
+    inline = {"content-disposition": content_disposition(name, form, attachment=False)}
+    if form == "vl.json":
+        return JsonResponse({**vega.page_spec(figure.chart), "description": figure.title}, headers=inline)
+    if form in IMAGE_TYPES:
+        image = chart_rendering.render_image(vega.spec(figure.chart), f".{form}")
+        return Response(image, media_type=IMAGE_TYPES[form], headers=inline)
+    if figure.records:
+        return table_response(form, name, list(figure.records[0]), figure.records)
+    columns = [column or "of" for column in figure.columns]
+    return table_response(form, name, columns, (dict(zip(columns, row, strict=False)) for row in figure.rows))
+
+
+def content_disposition(name: str, suffix: str, *, attachment: bool = True) -> str:
+    """Content-Disposition header: the file name, and whether the browser saves or shows it."""
+    stem = re.sub(r"[^\w.-]+", "-", name).strip("-")[:120] or "table"
+    how = "attachment" if attachment else "inline"
+    return f'{how}; filename="{stem.encode("ascii", "replace").decode().replace("?", "_")}.{suffix}"'
+
+
+def _csv_chunks(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns)
     for number, row in enumerate(rows, 1):
-        writer.writerow([_cell(row.get(column)) for column in columns])
-        if number % ROWS == 0:
-            yield without_halves(text.getvalue()).encode()
+        writer.writerow([_csv_cell(row.get(column)) for column in columns])
+        if number % CHUNK_ROWS == 0:
+            yield replace_surrogates(text.getvalue()).encode()
             text.seek(0)
             text.truncate()
-    yield without_halves(text.getvalue()).encode()
+    yield replace_surrogates(text.getvalue()).encode()
 
 
-def _json(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def _json_chunks(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     parts: list[str] = []
-    before = "["
+    separator = "["
     for number, row in enumerate(rows, 1):
-        plain = {column: _plain(row.get(column)) for column in columns}
-        parts.append(f"{before}\n{json.dumps(plain, ensure_ascii=False)}")
-        before = ","
-        if number % ROWS == 0:
-            yield "".join(parts).encode("utf-8", "backslashreplace")  # the same in JSON as a half of a character
+        values = {column: _finite_or_none(row.get(column)) for column in columns}
+        parts.append(f"{separator}\n{json.dumps(values, ensure_ascii=False)}")
+        separator = ","
+        if number % CHUNK_ROWS == 0:
+            yield "".join(parts).encode("utf-8", "backslashreplace")  # the JSON escape of a lone surrogate
             parts.clear()
-    end = ("[]" if before == "[" else "\n]") + "\n"
+    end = ("[]" if separator == "[" else "\n]") + "\n"
     yield ("".join(parts) + end).encode("utf-8", "backslashreplace")
 
 
-def _cell(value: Any) -> Any:
+def _csv_cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping | list | tuple):
@@ -79,33 +99,5 @@ def _cell(value: Any) -> Any:
     return no_formula(value)
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can hold: no infinities."""
+def _finite_or_none(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
-
-
-def spec(figure: Figure) -> dict[str, Any]:
-    """The chart for a page: as wide as its place, in the page's colours."""
-    return {**vega.page_spec(figure.chart), "description": figure.title}
-
-
-def figure_response(figure: Figure | None, form: str, name: str, *, may_lack: bool = False) -> Response:
-    """A figure in the form that the address asks for; one that may lack is told by an answer of its own."""
-    if figure is None and may_lack and form not in PICTURES:
-        return Json({"absent": name}) if form == "vl.json" else table(form, name, (), ())
-    if figure is None:
-        raise HTTPException(404, f"There is no chart {name!r} here.")
-    if form == "vl.json":
-        return Json(spec(figure), headers={"content-disposition": disposition(name, form, attached=False)})
-    if form in PICTURES:
-        made = chart_rendering.picture(vega.spec(figure.chart), f".{form}")
-        return Response(
-            made, media_type=PICTURES[form], headers={"content-disposition": disposition(name, form, attached=False)}
-        )
-    if figure.records:
-        return table(form, name, list(figure.records[0]), figure.records)
-    columns = [column or "of" for column in figure.columns]
-    return table(form, name, columns, (dict(zip(columns, row, strict=False)) for row in figure.rows))

@@ -1,4 +1,4 @@
-"""A result as the site looks at it: without its outcomes, which are read page by page."""
+"""A stored result as the pages show it, without its outcomes, which are read page by page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from wug.brief import short_names
 from wug.rows import Rows
+from wug.runs.schema import phenomenon_of
 from wug.runs.shelf import Run, Summary
 from wug.runs.sweep_curves import result_of
 from wug.show.numbers import Shown, shown
@@ -15,13 +16,13 @@ from wug.show.views import items_of, parts_of
 from wug.types import Result
 from wug.web.site import Site
 
-OTHERS = 100
-"""Results of other runs on a suite that there are to choose from."""
+MAX_RELATED_RESULTS = 100
+"""Results of other runs on the same suite that a page offers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A result that is looked at, and where its outcomes are."""
+class ResultView:
+    """A result, its run, and access to its outcomes."""
 
     id: int
     result: Result
@@ -29,63 +30,69 @@ class Look:
     rows: Rows
     items: Items
     counts: dict[str, int]
-    """How many items pass, fail and are not judged, by the check that stands for them."""
+    """Number of items by value of the summary metric: `true`, `false`, `none`, and "" for all."""
     name: str
-    """What its model is called, as short as it can be in this store."""
+    """Short name of the model, unique in the store."""
 
     @property
     def parts(self) -> list[Part]:
-        """What there is to see of it, in the order of reading."""
+        """The parts of the result's page, in order."""
         return list(parts_of(self.result, self.rows))
 
     @property
+    def phenomenon(self) -> str:
+        """The phenomenon that the suite tests; empty if it names none."""
+        return phenomenon_of(self.result.meta)
+
+    @property
     def file_name(self) -> str:
-        """What files about it begin with: suite and model."""
+        """Beginning of the names of downloaded files: suite and model."""
         return f"{self.result.suite}-{self.name}"
 
     @property
-    def address(self) -> str:
-        """Of the page about it."""
+    def url(self) -> str:
+        """Path of the result's page."""
         return f"/result/{self.id}"
 
 
-def look_at(site: Site, number: int) -> Look:
-    """A result, or an error that says that it is not there or damaged."""
-    result, run = site.shelf.result(number)
-    rows = site.shelf.rows(number)
+def load_result(site: Site, id: int) -> ResultView:
+    """Load a result; StoreError if it is missing or damaged."""
+    result, run = site.reader.result(id)
+    rows = site.reader.rows(id)
     items = items_of(result, rows)
     name = model_names(site).get(result.model, result.model)
-    return Look(number, result, run, rows, items, rows.tally(items.check), name)
+    return ResultView(id, result, run, rows, items, rows.tally(items.check), name)
 
 
 def model_names(site: Site) -> dict[str, str]:
-    """What the models of the store are called."""
-    return short_names(site.shelf.models())
+    """Short names of the models in the store, by model id."""
+    return short_names(site.reader.models())
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A result of another run on the same suite, with a name to choose it by."""
+class RelatedResult:
+    """A result of another run on the same suite."""
 
     id: int
     name: str
+    """Short name of the model, with the run if the model has several."""
 
 
-def others(site: Site, look: Look) -> list[Named]:
-    """The results that a result can be looked at beside, the latest first."""
-    found = site.shelf.siblings(look.id)[:OTHERS]
-    names, models = model_names(site), Counter([look.result.model, *(one.model for one in found)])
+def related_results(site: Site, view: ResultView) -> list[RelatedResult]:
+    """Results of other runs on the same suite, newest first."""
+    found = site.reader.siblings(view.id)[:MAX_RELATED_RESULTS]
+    names, models = model_names(site), Counter([view.result.model, *(one.model for one in found)])
     return [
-        Named(one.id, f"{names[one.model]} (run {one.run})" if models[one.model] > 1 else names[one.model])
+        RelatedResult(one.id, f"{names[one.model]} (run {one.run})" if models[one.model] > 1 else names[one.model])
         for one in found
     ]
 
 
-def headline(summary: Summary) -> Shown | None:
-    """What stands for a result in the grid; None where it has no estimate."""
-    return headline_of(result_of(summary))
+def summary_headline(summary: Summary) -> Shown | None:
+    """The headline estimate of a result; None if it has none."""
+    return headline(result_of(summary))
 
 
-def headline_of(result: Result) -> Shown | None:
-    """The same, of a result."""
+def headline(result: Result) -> Shown | None:
+    """The headline estimate of a result; None if it has none."""
     return None if result.headline is None else shown(result, result.headline)

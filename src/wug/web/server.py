@@ -1,4 +1,4 @@
-"""The server: the address it has, who may come, how it ends."""
+"""The server process: its socket, URL and shutdown."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from wug.runs.store import Store
 from wug.show import vega, views
 from wug.web import authentication, chart_rendering, templating
 from wug.web.pages import runs
-from wug.web.pages.runs.grid_query import Wanted
-from wug.web.site import LOOPBACK, Site
+from wug.web.pages.runs.grid_query import GridQuery
+from wug.web.site import LOOPBACK_HOSTS, Site
 
-LATER = 1.0
-"""Seconds after the start, when the first page is there."""
+PREFETCH_DELAY_SECONDS = 1.0
+"""Time after the start at which the first page has been sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What the user chose."""
+class ServerOptions:
+    """Options of `wug view`."""
 
     db: Path
     cache: Path
@@ -39,75 +39,77 @@ class Options:
     models: tuple[str, ...]
     host: str
     port: int
-    opens: bool
-    strict: bool = False
-    """Whether it must be this port."""
-    secret: str | None = field(default=None, repr=False)
-    """What lets a browser in; None for one that is made up."""
+    open_browser: bool
+    strict_port: bool = False
+    """Fail if the port is taken, instead of using a free one."""
+    access_token: str | None = field(default=None, repr=False)
+    """None for a random one."""
 
 
-def serve(options: Options, say: Callable[[str], None]) -> None:
-    """Answer until the user ends it."""
+def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
+    """Serve until the user interrupts."""
     import uvicorn
 
-    from wug.web.app import create
+    from wug.web.app import create_app
 
-    site = site_of(options)
-    prepare(site)
+    site = create_site(options)
+    warm_up(site)
     config = uvicorn.Config(
-        create(site),
+        create_app(site),
         log_level="warning",
-        access_log=False,  # an address may hold the secret
+        access_log=False,  # a URL may contain the access token
         lifespan="off",
         ws="none",
         server_header=False,
         timeout_graceful_shutdown=2,
     )
     config.load()
-    taken = listen(options.host, options.port, strict=options.strict)
-    address = authentication.with_secret(f"http://{_shown(options.host)}:{taken.getsockname()[1]}/", site)
-    say(f"wug view at {address}\n{options.db}\nThe address is for you alone. Ctrl-C ends it")
-    later = threading.Timer(LATER, _fetch, args=(site,))
-    later.daemon = True
-    later.start()
+    listener = listen(options.host, options.port, strict=options.strict_port)
+    url = authentication.url_with_token(f"http://{_url_host(options.host)}:{listener.getsockname()[1]}/", site)
+    say(f"wug view at {url}\n{options.db}\nThe address is for you alone. Ctrl-C ends it")
+    timer = threading.Timer(PREFETCH_DELAY_SECONDS, _prefetch_charts, args=(site,))
+    timer.daemon = True
+    timer.start()
     server = uvicorn.Server(config)
     try:
-        with _opened(address, say) if options.opens else nullcontext():
-            server.run(sockets=[taken])
+        with _browser(url, say) if options.open_browser else nullcontext():
+            server.run(sockets=[listener])
     except KeyboardInterrupt:
-        pass  # the user ended it: that is how it should end
+        pass  # the usual way to stop it
     finally:
-        taken.close()
+        listener.close()
         site.store.close()
     say("ended")
 
 
-def prepare(site: Site) -> None:
-    """Do once what every page needs, so that the first one does not wait for it."""
-    for name in templating.own():
+def warm_up(site: Site) -> None:
+    """Load what every page needs, so that the first one does not wait for it."""
+    for name in templating.template_names():
         templating.environment().get_template(name)
     for kind in registry.names("families"):
         views.module_of(kind)
-    runs.latest(site, Wanted())
+    runs.result_grid(site, GridQuery())
 
 
-def site_of(options: Options) -> Site:
-    """The site that the options describe."""
+def create_site(options: ServerOptions) -> Site:
+    """The site for the options of `wug view`."""
     everywhere = options.host in ("0.0.0.0", "::", "")
     names = {options.host.lower(), *((socket.gethostname().lower(), socket.getfqdn().lower()) if everywhere else ())}
+    given = options.access_token
+    token = {} if given is None else {"access_token": authentication.validate_access_token(given)}
     return Site(
         store=Store(options.db),
         cache=options.cache,
         folders=options.folders,
         models=tuple(dict.fromkeys([*builtin_models(), *options.models])),
-        hosts=LOOPBACK | (frozenset(names) - {"", "0.0.0.0", "::"}),
-        any_address=everywhere,
-        **({} if options.secret is None else {"secret": authentication.chosen(options.secret)}),
+        hosts=LOOPBACK_HOSTS | (frozenset(names) - {"", "0.0.0.0", "::"}),
+        any_ip_address=everywhere,
+        **token,
     )
 
 
 def listen(host: str, port: int, *, strict: bool = False) -> socket.socket:
-    """A socket at the port, or at a free one where that is taken; an error instead where it must be this one."""
+    """A listening socket at the port, or at a free one if it is taken and not `strict`."""
     kind = socket.AF_INET6 if ":" in host else socket.AF_INET
     for wanted in (port, 0):
         made = socket.socket(kind, socket.SOCK_STREAM)
@@ -125,14 +127,14 @@ def listen(host: str, port: int, *, strict: bool = False) -> socket.socket:
             continue
         made.listen(1024)
         return made
-    raise AssertionError("a free port is always tried")
+    raise AssertionError("unreachable: port 0 always binds or raises")
 
 
 @contextmanager
-def _opened(address: str, say: Callable[[str], None]) -> Iterator[None]:
-    """The browser opened at an address which is told to it in a file that its owner alone can read.
+def _browser(url: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Open the browser at a file that redirects to the URL and that only its owner can read.
 
-    The command line of a program, the browser's too, can be read by all who work on the machine.
+    All users of a machine can read command lines, so the URL must not be an argument.
     """
     path: Path | None = None
     try:
@@ -140,7 +142,7 @@ def _opened(address: str, say: Callable[[str], None]) -> Iterator[None]:
             handle, name = tempfile.mkstemp(prefix="wug-view-", suffix=".html")
             path = Path(name)
             with os.fdopen(handle, "w", encoding="utf-8") as out:
-                out.write(_LEADS_ON.format(escape(address)))
+                out.write(_REDIRECT.format(escape(url)))
             threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
         except OSError as error:
             say(f"The browser is not opened ({error.strerror or error}): open the address yourself")
@@ -150,14 +152,14 @@ def _opened(address: str, say: Callable[[str], None]) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-_LEADS_ON = (
+_REDIRECT = (
     '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="referrer" content="no-referrer">\n'
     '<meta http-equiv="refresh" content="0; url={0}">\n<title>wug view</title>\n<p><a href="{0}">wug view</a></p>\n'
 )
 
 
-def _shown(host: str) -> str:
-    """A host as it stands in an address."""
+def _url_host(host: str) -> str:
+    """A host as it is written in a URL."""
     if host in ("0.0.0.0", "::", ""):
         return "localhost"
     try:
@@ -166,10 +168,10 @@ def _shown(host: str) -> str:
         return host
 
 
-def _fetch(site: Site) -> None:
-    """Fetch what the first chart needs, while the user reads the first page."""
+def _prefetch_charts(site: Site) -> None:
+    """Load what the first chart needs, while the user reads the first page."""
     try:
-        chart_rendering.script(site.cache.parent)
+        chart_rendering.vega_script(site.cache.parent)
         vega.altair()
     except WugError:
-        return  # the page of the first chart will say so
+        return  # reported with the first chart

@@ -25,7 +25,7 @@ _WITHIN = re.compile(r"(?:, condition (?P<condition>.*?))?(?:, region (?P<region
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellLocation:
     """A place in the grid, counted from 0; None where a problem is about all of them."""
 
     item: int | None = None
@@ -91,25 +91,25 @@ def _grouped(problems: Sequence[Problem], document: Mapping[str, Any]) -> list[d
     ]
 
 
-def place(problem: Problem, items: Sequence[Mapping[str, Any]]) -> Cell:
+def place(problem: Problem, items: Sequence[Mapping[str, Any]]) -> CellLocation:
     """The cell that a problem is about."""
     where = problem.place
     if not where and (first := re.search(r"; first (item .*)", problem.message, re.DOTALL)):
         where = first[1]
     if prediction := re.match(r"prediction (\d+)\Z", where):
-        return Cell(prediction=int(prediction[1]))
+        return CellLocation(prediction=int(prediction[1]))
     if where.startswith("meta, "):
-        return Cell(field=where.removeprefix("meta, "))
+        return CellLocation(field=where.removeprefix("meta, "))
     if region := re.match(r"region_meta, (\d+)\Z", where):
-        return Cell(region=int(region[1]) - 1)
+        return CellLocation(region=int(region[1]) - 1)
     if entry := _ENTRY.match(where):
-        return Cell(item=int(entry[1]) - 1)
+        return CellLocation(item=int(entry[1]) - 1)
     if where.startswith(("item ", "items ")):
         return _cell(where.partition(" ")[2], problem.message, items)
-    return Cell(field="name") if where == "meta" else Cell()
+    return CellLocation(field="name") if where == "meta" else CellLocation()
 
 
-def _cell(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> Cell:
+def _cell(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> CellLocation:
     """`12, condition a, region 3` as a cell; an item's or a condition's name may hold commas itself."""
     for index, item in enumerate(items):
         number = str(item.get("item_number"))
@@ -127,8 +127,8 @@ def _cell(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> Cell:
             region = None if found["region"] is None else int(found["region"]) - 1
         if region is None and (said := re.match(r"region (\d+) is ", message)):
             region = int(said[1]) - 1
-        return Cell(item=index, row=row, region=region)
-    return Cell()
+        return CellLocation(item=index, row=row, region=region)
+    return CellLocation()
 
 
 def _row(name: str | None, item: Mapping[str, Any]) -> int | None:

@@ -1,7 +1,7 @@
-"""Suites in the making, kept on the server's disk so that a crash of browser or server loses nothing.
+"""Unsaved suites on the server's disk, so that a crash of browser or server loses nothing.
 
-A draft is a file of its own, written whole or not at all. Its revision counts the writes: a page that writes
-over a revision it has not seen is told so, and gets the other version to choose from.
+Each draft is a file that is replaced atomically. Its revision counts the writes: a page that would overwrite a revision
+it has not seen gets a conflict with the other version.
 """
 
 from __future__ import annotations
@@ -25,72 +25,71 @@ _ID = re.compile(r"[a-z0-9]{8,32}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A suite as the editor has it, faults and all."""
+    """A suite as the editor has it, with any errors."""
 
     id: str
     revision: int
-    """How often it was written."""
+    """Number of writes."""
     changed: int
-    """When the user last changed it, by the browser's clock, in milliseconds since 1970."""
+    """Time of the user's last change by the browser's clock, in milliseconds since 1970."""
     document: Mapping[str, Any]
     """The suite in its JSON form."""
     origin: str = ""
-    """Where it was taken from, in words."""
+    """Where it was copied from, in words."""
 
     @property
     def name(self) -> str:
-        """The suite's name, empty where it has none yet."""
+        """The suite's name; empty if it has none."""
         meta = self.document.get("meta")
         name = meta.get("name") if isinstance(meta, dict) else None
         return name if isinstance(name, str) else ""
 
     @property
     def items(self) -> int:
-        """How many items it has."""
+        """Number of items."""
         items = self.document.get("items")
         return len(items) if isinstance(items, list) else 0
 
 
-class Conflict(InputError):
-    """The draft was changed elsewhere in the meantime; `theirs` is what it is now."""
+class DraftConflict(InputError):
+    """The draft was changed elsewhere; `theirs` is its current version."""
 
     def __init__(self, theirs: Draft) -> None:
         self.theirs = theirs
         super().__init__("the suite was changed in another window in the meantime")
 
 
-class Drafts:
+class DraftStore:
     """The drafts in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._writing = threading.Lock()
 
-    def all(self) -> list[Draft]:
-        """Every draft that can be read, the last changed first."""
+    def list(self) -> list[Draft]:
+        """All readable drafts, last changed first."""
         found = []
         for path in self.folder.glob("*.json") if self.folder.is_dir() else ():
             if _ID.match(path.stem):
                 try:
                     found.append(_read(path))
-                except InputError:  # damaged by hand: it is no use to list it, and it stays where it is
+                except InputError:  # damaged: not listed, and left where it is
                     continue
         return sorted(found, key=lambda draft: draft.changed, reverse=True)
 
     def find(self, id: str) -> Draft | None:
-        """The draft of that id; None where there is none."""
+        """The draft with that id; None if there is none."""
         path = self._path(id)
         return _read(path) if path.is_file() else None
 
-    def new(self, document: Mapping[str, Any], changed: int, origin: str = "", id: str | None = None) -> Draft:
-        """A draft made of a suite, with an id of its own where none is given."""
+    def create(self, document: Mapping[str, Any], changed: int, origin: str = "", id: str | None = None) -> Draft:
+        """Create a draft, with a random id if none is given."""
         return self._write(Draft(id or secrets.token_hex(6), 1, changed, document, origin))
 
-    def keep(self, id: str, document: Mapping[str, Any], changed: int, seen: int | None) -> Draft:
-        """The draft with what the page has now; Conflict where its revision is not the one the page has seen.
+    def update(self, id: str, document: Mapping[str, Any], changed: int, seen: int | None) -> Draft:
+        """Write a new revision; DraftConflict if the current one is not the one that the page has seen.
 
-        A draft that is gone is made again: the page that still has it knows best. Without `seen` it is written
-        whatever there is.
+        A deleted draft is created again: the page that still has it knows best. Without `seen` it is overwritten.
         """
         with self._writing:
             before = self.find(id)
@@ -99,11 +98,11 @@ class Drafts:
             if before.document == document:
                 return before
             if seen is not None and before.revision != seen:
-                raise Conflict(before)
+                raise DraftConflict(before)
             return self._write(Draft(id, before.revision + 1, changed, document, before.origin))
 
-    def remove(self, id: str) -> None:
-        """Throw a draft away."""
+    def delete(self, id: str) -> None:
+        """Delete a draft."""
         self._path(id).unlink(missing_ok=True)
 
     def _path(self, id: str) -> Path:
@@ -113,16 +112,11 @@ class Drafts:
 
     def _write(self, draft: Draft) -> Draft:
         fields = {key: getattr(draft, key) for key in ("revision", "changed", "origin", "document")}
-        path = self._path(draft.id)
-        write_text(path, json.dumps(fields), private=True)
-        self._close_to_others()
-        return draft
-
-    def _close_to_others(self) -> None:
-        """Close the folder to others, where an earlier version left it open."""
+        write_text(self._path(draft.id), json.dumps(fields), private=True)
         with contextlib.suppress(OSError):  # a folder that someone else made
             if stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
                 self.folder.chmod(0o700)
+        return draft
 
 
 def _read(path: Path) -> Draft:
@@ -130,7 +124,7 @@ def _read(path: Path) -> Draft:
         fields = json.loads(read_text(path))
         document = fields["document"]
         if not isinstance(document, dict):
-            raise TypeError("no suite in it")
+            raise TypeError("it holds no suite")
         return Draft(path.stem, int(fields["revision"]), int(fields["changed"]), document, str(fields["origin"]))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"this draft is damaged: {error}", file=path) from None

@@ -7,23 +7,23 @@ from typing import Any
 from wug.families.syntaxgym.show.regions import Conditions, conditions, metric_of, names_of
 from wug.rows import Placed
 from wug.show.view import Item, carrier
-from wug.web.result_view import Look
+from wug.web.result_view import ResultView
 
 GOOD, BAD = "grammatical", "ungrammatical"
 
 
-def suite_of(look: Look, row: Placed, item: Item) -> dict[str, Any] | None:
+def suite_of(view: ResultView, row: Placed, item: Item) -> dict[str, Any] | None:
     """A SyntaxGym suite of one item; None for one whose sentences are not known.
 
     A pair becomes an item of two conditions: what both begin with, where they differ, what both end with.
     """
-    name = f"{look.result.suite}, item {row.outcome.item}"
-    sentences = conditions(carrier(look.rows.same_item(row), "conditions"))
+    name = f"{view.result.suite}, item {row.outcome.item}"
+    sentences = conditions(carrier(view.rows.same_item(row), "conditions"))
     if sentences:
-        formulas = [str(known.get("source") or "") for known in look.result.meta.get("formulas") or ()]
-        names = names_of(look.result, [sentences])
+        formulas = [str(known.get("source") or "") for known in view.result.meta.get("formulas") or ()]
+        names = names_of(view.result, [sentences])
         contents = _contents(sentences, list(names))
-        return _suite(name, metric_of(look.result), {str(n): text for n, text in names.items()}, contents, formulas)
+        return _suite(name, metric_of(view.result), {str(n): text for n, text in names.items()}, contents, formulas)
     if len(item.sentences) != 2:
         return None
     regions = {"1": "beginning", "2": "difference", "3": "end"}

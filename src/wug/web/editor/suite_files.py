@@ -23,7 +23,7 @@ from wug.files import head, read_bytes, read_text, write_text
 from wug.runs.opening import builtin_suites
 from wug.runs.suite_texts import as_file
 from wug.types import Result
-from wug.web.json_body import without_halves
+from wug.web.request_body import replace_surrogates
 
 FOUND = 500
 """Suites of one folder that are listed."""
@@ -37,7 +37,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSuite:
     """A suite file as a grid can show it."""
 
     document: Document
@@ -45,7 +45,7 @@ class Opened:
     """What had to be made different."""
 
 
-class Exists(InputError):
+class SuiteFileExists(InputError):
     """A file of that name is there already."""
 
 
@@ -86,7 +86,7 @@ def suites_in(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def open_file(path: Path) -> Opened:
+def open_file(path: Path) -> OpenedSuite:
     """The suite in a file, with whatever faults it has, as long as it makes a grid."""
     if path.name.removesuffix(".gz").endswith((".csv", ".tsv")):
         return _open_table(path)
@@ -98,12 +98,12 @@ def open_file(path: Path) -> Opened:
         raise _first_fault(path)
     notes: list[str] = []
     try:
-        return Opened(_plain(_grid(document, notes), notes), tuple(dict.fromkeys(notes)))
+        return OpenedSuite(_plain(_grid(document, notes), notes), tuple(dict.fromkeys(notes)))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise _first_fault(path) from None
 
 
-def open_text(text: str) -> Opened:
+def open_text(text: str) -> OpenedSuite:
     """The suite in the text of a table, as it comes from a spreadsheet."""
     with as_file(text, "the table") as path:
         return _open_table(path)
@@ -166,8 +166,8 @@ def as_text(document: Mapping[str, Any], ending: str) -> str:
 def save(document: Mapping[str, Any], path: Path, *, overwrite: bool, seen: str | None = None) -> str:
     """Write a suite to a file; the digest of what is in it then.
 
-    Exists where there is one with other content and the user has not said so, unless its digest is the one that was
-    `seen` when it was last saved: then nobody else has written to it.
+    SuiteFileExists if there is a file with other content, unless `overwrite` or its digest is the one `seen` when it
+    was last saved: then nobody else has written to it.
     """
     ending = path.suffix.lower()
     if ending not in (".json", ".csv", ".tsv"):
@@ -185,7 +185,7 @@ def save(document: Mapping[str, Any], path: Path, *, overwrite: bool, seen: str 
     except FileExistsError:
         if read_bytes(path) == text.encode():
             return made
-        raise Exists("there is a file of this name already", file=path) from None
+        raise SuiteFileExists("there is a file of this name already", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
     try:
@@ -200,14 +200,14 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _open_table(path: Path) -> Opened:
+def _open_table(path: Path) -> OpenedSuite:
     """The suite in a table; its predictions may have faults, its rows may not."""
     faults = Faults()
     table = load_table(path, faults)
     faults.raise_any(path)
     notes = [f"{table.understood[0].upper()}{table.understood[1:]}."]
     try:
-        return Opened(_grid(table.document, notes), tuple(dict.fromkeys(notes)))
+        return OpenedSuite(_grid(table.document, notes), tuple(dict.fromkeys(notes)))
     except (KeyError, TypeError, ValueError):
         raise _first_fault(path) from None
 
@@ -303,7 +303,7 @@ def _item(item: Document, numbers: list[int], notes: list[str]) -> Document:
 def _plain(value: Any, notes: list[str]) -> Any:
     """The value as a browser can hold it."""
     if isinstance(value, str):
-        whole = without_halves(value)
+        whole = replace_surrogates(value)
         if whole != value:
             notes.append("Halves of characters were replaced by \ufffd: no file can hold them.")
         return whole

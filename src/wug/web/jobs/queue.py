@@ -1,8 +1,8 @@
-"""Jobs that ask a model in the background, one after the other, in a process of their own.
+"""A queue of background jobs that evaluate models in a worker process, one after the other.
 
-A page starts a job, looks how far it is, and may stop it. The process is started for the first job, stays for the
-next ones with the models that it has loaded, and is ended when nothing was asked for some minutes, or with the
-server. Where it dies, its job has failed and the next one gets a new process.
+A page starts a job, polls its progress, and may stop it. The process is started for the first job, stays for the next
+ones with the models that it has loaded, and is stopped after some idle minutes or with the server. If it dies, its job
+has failed and the next one gets a new process.
 """
 
 from __future__ import annotations
@@ -21,43 +21,40 @@ from typing import Any
 from wug import registry
 from wug.errors import ModelError, WugError
 from wug.runs.opening import model_spec
-from wug.web.jobs.messages import Ended, Question, Stage, Stop, Work, likeliest_tokens, run_suites, score_texts
-from wug.web.jobs.process import COMMAND, Gone, WorkerProcess
+from wug.web.jobs.process import WORKER_COMMAND, WorkerExited, WorkerProcess
+from wug.web.jobs.tasks import JobTask, RunTask, Stage, StopTask, TaskEnded
 from wug.web.site import Site
 
-__all__ = ["Job", "Scoring", "likeliest_tokens", "run_suites", "score_texts", "scorers", "scoring"]
-
-IDLE = 300.0
-"""Seconds without a question after which the process is ended."""
-GRACE = 1.0
-"""Seconds in which a stopped job may end by itself; then its process is ended, and the models in it go too."""
-REMEMBERED = 200
-"""Ended jobs that pages can still look at."""
-WAITING = 50
-"""Jobs that may wait."""
+IDLE_SECONDS = 300.0
+"""Idle time after which the worker process is stopped."""
+STOP_TIMEOUT_SECONDS = 1.0
+"""Time for a stopped job to end by itself; then its process is killed, with the models in it."""
+MAX_ENDED_JOBS = 200
+"""Ended jobs that pages can still query."""
+MAX_WAITING_JOBS = 50
 
 _log = logging.getLogger(__name__)
 
 
 @functools.lru_cache(maxsize=4)
-def scoring(site: Site) -> Scoring:
-    """The jobs of a site; all of its pages share them and the models that are loaded."""
-    return Scoring()
+def job_queue(site: Site) -> JobQueue:
+    """The queue of a site, which all of its pages share."""
+    return JobQueue()
 
 
-def scorers(models: Sequence[str]) -> list[str]:
-    """Those of the models that can say how probable a sentence is; one that cannot be told stays."""
-    return [name for name in models if _answers(name) != "text"]
+def scoring_models(models: Sequence[str]) -> list[str]:
+    """The models that can score sentences, and those of which this is unknown."""
+    return [name for name in models if _returns(name) != "text"]
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One thing that a model is asked to do."""
+    """A task with its state."""
 
     id: str
     model: str
-    work: Work | None
-    """What is to be done; None when it has ended."""
+    task: JobTask | None
+    """None once it has ended."""
     stage: Stage = "waiting"
     done: int = 0
     total: int = 0
@@ -68,18 +65,18 @@ class Job:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def state(self) -> dict[str, Any]:
-        """How far it is, as JSON-able data."""
+        """Its state as JSON data."""
         fields = ("id", "model", "stage", "done", "total", "error")
         return {**{key: getattr(self, key) for key in fields}, "stopping": self.stop.is_set()}
 
 
-class Scoring:
-    """All jobs of a server, and the process that does them."""
+class JobQueue:
+    """All jobs of a server, and the worker process that runs them."""
 
-    def __init__(self, command: Sequence[str] = COMMAND, idle: float = IDLE) -> None:
-        self._command, self._idle = command, idle
+    def __init__(self, command: Sequence[str] = WORKER_COMMAND, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._command, self._idle_seconds = command, idle_seconds
         self._changed = threading.Condition()
-        """Guards what follows."""
+        """Guards the fields below."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._waiting: deque[Job] = deque()
         self._current: Job | None = None
@@ -87,52 +84,50 @@ class Scoring:
         self._thread: threading.Thread | None = None
         self._closing = False
 
-    def start(self, model: str, work: Work) -> Job:
-        """A job that will ask the model as soon as the jobs before it are done."""
-        job = Job(secrets.token_hex(8), model, work)
+    def start(self, model: str, task: JobTask) -> Job:
+        """Queue a job."""
+        job = Job(secrets.token_hex(8), model, task)
         with self._changed:
-            if len(self._waiting) >= WAITING:
-                raise ModelError(f"{WAITING} jobs are waiting already. Try again when some are done")
+            if len(self._waiting) >= MAX_WAITING_JOBS:
+                raise ModelError(f"{MAX_WAITING_JOBS} jobs are already waiting. Try again when some are done")
             self._jobs[job.id] = job
-            for old in [one for one in self._jobs.values() if one.ended.is_set()][:-REMEMBERED]:
+            for old in [one for one in self._jobs.values() if one.ended.is_set()][:-MAX_ENDED_JOBS]:
                 del self._jobs[old.id]
             self._waiting.append(job)
             self._changed.notify_all()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._drain, name="ask models", daemon=True)
+                self._thread = threading.Thread(target=self._run_jobs, name="job queue", daemon=True)
                 self._thread.start()
                 atexit.register(self.close)
         return job
 
     def find(self, id: str) -> Job | None:
-        """The job of that id; None where there is none, or none any more."""
+        """The job with that id; None if there is none, or none any more."""
         with self._changed:
             return self._jobs.get(id)
 
     def stop(self, job: Job) -> None:
-        """Stop a job: at once where it waits, else as soon as it notices, or its process is ended."""
+        """Stop a job: at once if it is waiting, else as soon as it notices, or with its process."""
         job.stop.set()
+        self.withdraw(job)
         with self._changed:
-            if job in self._waiting:
-                self._waiting.remove(job)
-                _end(job, Ended("stopped"))
             worker = self._worker if job is self._current else None
         if worker is not None:
-            forced = threading.Timer(GRACE, self._force, args=(job,))
-            forced.daemon = True
-            forced.start()
-            with contextlib.suppress(Gone):  # then it is stopped
-                worker.send(Stop(job.id))
+            timer = threading.Timer(STOP_TIMEOUT_SECONDS, self._kill_worker, args=(job,))
+            timer.daemon = True
+            timer.start()
+            with contextlib.suppress(WorkerExited):  # then it is stopped
+                worker.send(StopTask(job.id))
 
     def withdraw(self, job: Job) -> None:
-        """Take back a job that still waits; one that is under way goes on, since its answer is kept."""
+        """Stop a job that is still waiting; one that is running goes on, since its outputs are cached."""
         with self._changed:
             if job in self._waiting:
                 self._waiting.remove(job)
-                _end(job, Ended("stopped"))
+                _end(job, TaskEnded("stopped"))
 
     def close(self) -> None:
-        """Stop all jobs and end the process."""
+        """Stop all jobs and the process."""
         with self._changed:
             thread, worker = self._thread, self._worker
             self._closing = True
@@ -146,28 +141,30 @@ class Scoring:
         with self._changed:
             self._closing = False
 
-    def _drain(self) -> None:
-        """Do what waits, until nothing was asked for long."""
-        while (job := self._next()) is not None:
+    def _run_jobs(self) -> None:
+        """Run waiting jobs until the queue has been idle for long."""
+        while (job := self._next_job()) is not None:
             try:
-                ended = self._ask(job)
-            except Gone as gone:
-                again = "What it answered before is kept: ask again"
-                ended = Ended("failed", error=f"the process that asks {job.model} {gone}. {again}")
-            except Exception as error:  # our own fault, but the jobs after this one go on
+                ended = self._run_job(job)
+            except WorkerExited as reason:
+                ended = TaskEnded(
+                    "failed",
+                    error=f"the process that runs {job.model} {reason}. Its outputs so far are cached: try again",
+                )
+            except Exception as error:  # a bug of ours, but the jobs after this one go on
                 _log.exception("job %s with %s", job.id, job.model)
-                self._force(job)
-                ended = Ended("failed", error=f"{job.model} cannot be asked: {type(error).__name__}: {error}")
+                self._kill_worker(job)
+                ended = TaskEnded("failed", error=f"{job.model} cannot be evaluated: {type(error).__name__}: {error}")
             with self._changed:
                 self._current = None
-            _end(job, Ended("stopped") if ended.stage == "failed" and job.stop.is_set() else ended)
+            _end(job, TaskEnded("stopped") if ended.stage == "failed" and job.stop.is_set() else ended)
 
-    def _next(self) -> Job | None:
-        """The job that is done next; None when the process and this thread have ended."""
+    def _next_job(self) -> Job | None:
+        """Wait for the next job; None if there is none, after stopping the process."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._closing, self._idle)
+            self._changed.wait_for(lambda: self._waiting or self._closing, self._idle_seconds)
             while self._closing and self._waiting:
-                _end(self._waiting.popleft(), Ended("stopped"))
+                _end(self._waiting.popleft(), TaskEnded("stopped"))
             if self._waiting:
                 self._current = self._waiting.popleft()
                 return self._current
@@ -177,55 +174,55 @@ class Scoring:
             worker.release()
         return None
 
-    def _ask(self, job: Job) -> Ended:
+    def _run_job(self, job: Job) -> TaskEnded:
         while True:
             if job.stop.is_set():
-                return Ended("stopped")
+                return TaskEnded("stopped")
             try:
-                return self._follow(job, self._ready(job))
-            except Gone:
+                return self._run_in(self._live_worker(job), job)
+            except WorkerExited:
                 if job.stage != "waiting":
                     raise
-                # The process was ended while it had nothing to do, and this was not yet seen: a new one will answer.
+                # The process exited while it was idle, which was not noticed yet: a new one takes the job.
 
-    def _follow(self, job: Job, worker: WorkerProcess) -> Ended:
-        """How a job ended; meanwhile it says how far it is."""
-        assert job.work is not None
-        worker.send(Question(job.id, job.model, job.work))
-        if job.stop.is_set():  # perhaps before there was somebody to tell
+    def _run_in(self, worker: WorkerProcess, job: Job) -> TaskEnded:
+        """Send a job to the worker and follow its progress."""
+        assert job.task is not None
+        worker.send(RunTask(job.id, job.model, job.task))
+        if job.stop.is_set():  # perhaps before there was a worker to tell
             self.stop(job)
-        while not isinstance(said := worker.receive(), Ended):
-            job.stage, job.done, job.total = said.stage, said.done, said.total
-        return said
+        while not isinstance(message := worker.receive(), TaskEnded):
+            job.stage, job.done, job.total = message.stage, message.done, message.total
+        return message
 
-    def _ready(self, job: Job) -> WorkerProcess:
-        """The process: the one that is there, or a new one where there is none or it has ended."""
+    def _live_worker(self, job: Job) -> WorkerProcess:
+        """The running process, or a new one."""
         worker = self._worker
-        if worker is not None and worker.answers:
+        if worker is not None and worker.is_alive:
             return worker
         if worker is not None:
             worker.release()
         job.stage = "loading"
-        made = WorkerProcess(self._command)
+        started = WorkerProcess(self._command)
         with self._changed:
-            self._worker = made
-        return made
+            self._worker = started
+        return started
 
-    def _force(self, job: Job) -> None:
-        """End the process if it is still at a job that was stopped."""
+    def _kill_worker(self, job: Job) -> None:
+        """Kill the process if it is still running a job."""
         with self._changed:
             if self._current is job and self._worker is not None:
                 self._worker.kill()
 
 
-def _answers(name: str) -> str:
-    """What a model gives: `scores`, `text`, or nothing where that cannot be told."""
+def _returns(name: str) -> str:
+    """What a model returns: `scores`, `text`, or "" if its name is not valid."""
     try:
         return registry.traits(model_spec(name).kind).returns
     except WugError:  # reported when the model is opened
         return ""
 
 
-def _end(job: Job, ended: Ended) -> None:
-    job.stage, job.result, job.error, job.work = ended.stage, ended.result, ended.error, None
+def _end(job: Job, ended: TaskEnded) -> None:
+    job.stage, job.result, job.error, job.task = ended.stage, ended.result, ended.error, None
     job.ended.set()

@@ -1,7 +1,7 @@
-"""The process that asks models: `python -m wug.web.jobs.worker`, started by the server and talked to through pipes.
+"""The worker process, `python -m wug.web.jobs.worker`, which the server starts and talks to through pipes.
 
-Models need memory and may crash: the server stays small and alive, and can end this process at any moment. It
-does one thing at a time, keeps a few models loaded, and ends when the server is gone.
+Models need memory and may crash: in their own process the server stays small and alive, and can stop them at any time.
+The worker runs one task at a time, keeps a few models loaded, and exits when the server is gone.
 """
 
 from __future__ import annotations
@@ -18,120 +18,117 @@ from typing import IO, Any, TypeAlias
 
 from wug.errors import WugError
 from wug.runs.opening import open_model
-from wug.web.jobs.messages import Ended, Progress, Question, Stop, Stopped
+from wug.web.jobs.tasks import JobStopped, RunTask, StopTask, TaskEnded, TaskProgress
 
-Load: TypeAlias = Callable[[str], Any]
+LoadModel: TypeAlias = Callable[[str], Any]
 
-LOADED = 2
-"""Models kept in memory."""
-OFTEN = 0.1
-"""Seconds between two words about how far a job is."""
-GRACE = 1.0
-"""Seconds in which a job may end by itself when the server is gone."""
+MAX_LOADED_MODELS = 2
+PROGRESS_INTERVAL_SECONDS = 0.1
+STOP_TIMEOUT_SECONDS = 1.0
+"""Time for a task to stop by itself when the server is gone."""
 
 _log = logging.getLogger("wug")
 
 
-def main(load: Load = open_model) -> None:
-    """Answer questions until the server closes the pipe."""
-    given, said = _pipes()
-    Answering(given, said, load).run()
-    os._exit(0)  # every job closes its files, and taking down what models have loaded can take seconds
+def main(load: LoadModel = open_model) -> None:
+    """Run tasks until the server closes the pipe."""
+    commands, messages = _take_pipes()
+    Worker(commands, messages, load).run()
+    os._exit(0)  # every task closes its files, and unloading models can take seconds
 
 
-class Answering:
-    """A loop that answers questions, and a thread beside it that hears of stops and of the server's end."""
+class Worker:
+    """A loop that runs tasks, and a thread that listens for stops and for the end of the server."""
 
-    def __init__(self, given: IO[bytes], said: IO[bytes], load: Load) -> None:
-        self._given, self._said, self._load = given, said, load
-        self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
+    def __init__(self, commands: IO[bytes], messages: IO[bytes], load: LoadModel) -> None:
+        self._commands, self._messages, self._load = commands, messages, load
+        self._tasks: queue.SimpleQueue[RunTask | None] = queue.SimpleQueue()
         self._stopped: set[str] = set()
-        self._gone = threading.Event()
-        """The server is."""
+        self._server_gone = threading.Event()
         self._loaded: OrderedDict[str, Any] = OrderedDict()
 
     def run(self) -> None:
-        """Answer until the server is gone."""
+        """Run tasks until the server is gone."""
         threading.Thread(target=self._listen, name="listen", daemon=True).start()
-        while (question := self._questions.get()) is not None:
-            ended = self._answer(question)
+        while (task := self._tasks.get()) is not None:
+            ended = self._run_task(task)
             try:
-                self._say(ended)
-            except Stopped:
+                self._send(ended)
+            except JobStopped:
                 return
 
-    def _answer(self, question: Question) -> Ended:
+    def _run_task(self, command: RunTask) -> TaskEnded:
         last = 0.0
 
-        def tell(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             nonlocal last
-            self._heed(question)
+            self._raise_if_stopped(command)
             now = time.monotonic()
-            if done == total or now - last >= OFTEN:
+            if done == total or now - last >= PROGRESS_INTERVAL_SECONDS:
                 last = now
-                self._say(Progress("asking", done, total))
+                self._send(TaskProgress("asking", done, total))
 
         try:
-            model = self._model(question)
-            self._heed(question)
-            self._say(Progress("asking"))
-            return Ended("done", question.work(model, tell))
-        except Stopped:
-            return Ended("stopped")
+            model = self._model(command)
+            self._raise_if_stopped(command)
+            self._send(TaskProgress("asking"))
+            return TaskEnded("done", command.task(model, report))
+        except JobStopped:
+            return TaskEnded("stopped")
         except WugError as error:
-            return Ended("failed", error=str(error))
-        except Exception as error:  # whatever a model's own code raises: the page says so, the next question is taken
-            _log.exception("%s failed", question.model)
-            return Ended("failed", error=f"{question.model} failed: {type(error).__name__}: {error}")
+            return TaskEnded("failed", error=str(error))
+        except Exception as error:  # from a model's own code: the page reports it, and the next task runs
+            _log.exception("%s failed", command.model)
+            return TaskEnded("failed", error=f"{command.model} failed: {type(error).__name__}: {error}")
 
-    def _model(self, question: Question) -> Any:
-        name = question.model
+    def _model(self, command: RunTask) -> Any:
+        name = command.model
         if name not in self._loaded:
-            self._heed(question)
-            self._say(Progress("loading"))
-            while len(self._loaded) >= LOADED:  # before the next one needs the room
+            self._raise_if_stopped(command)
+            self._send(TaskProgress("loading"))
+            while len(self._loaded) >= MAX_LOADED_MODELS:  # free memory before the next one is loaded
                 self._loaded.popitem(last=False)
             self._loaded[name] = self._load(name)
         self._loaded.move_to_end(name)
         return self._loaded[name]
 
-    def _heed(self, question: Question) -> None:
-        if self._gone.is_set() or question.job in self._stopped:
-            raise Stopped
+    def _raise_if_stopped(self, command: RunTask) -> None:
+        if self._server_gone.is_set() or command.job in self._stopped:
+            raise JobStopped
 
-    def _say(self, message: Progress | Ended) -> None:
+    def _send(self, message: TaskProgress | TaskEnded) -> None:
         try:
-            self._said.write(pickle.dumps(message))
-            self._said.flush()
-        except OSError:  # nobody listens any more
-            raise Stopped from None
+            self._messages.write(pickle.dumps(message))
+            self._messages.flush()
+        except OSError:  # the server is gone
+            raise JobStopped from None
 
     def _listen(self) -> None:
         try:
             while True:
-                message = pickle.load(self._given)
-                if isinstance(message, Stop):
-                    self._stopped.add(message.job)
+                command = pickle.load(self._commands)
+                if isinstance(command, StopTask):
+                    self._stopped.add(command.job)
                 else:
-                    self._questions.put(message)
+                    self._tasks.put(command)
         except (EOFError, pickle.UnpicklingError):
-            pass  # the server is gone, perhaps in the middle of a word
+            pass  # the server is gone, perhaps in the middle of a message
         except Exception:
-            _log.exception("a question cannot be read")
-        self._gone.set()
-        self._questions.put(None)
-        time.sleep(GRACE)
-        os._exit(1)  # the job did not stop by itself
+            _log.exception("a task cannot be unpickled")
+        self._server_gone.set()
+        self._tasks.put(None)
+        time.sleep(STOP_TIMEOUT_SECONDS)
+        os._exit(1)  # the task did not stop by itself
 
 
-def _pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """What the server sends and what it hears; whatever else is printed here goes to its error output."""
-    given, said = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Standard input and output as pipes to the server; whatever else is printed goes to standard error."""
+    commands, messages = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return given, said
+    return commands, messages
 
 
 if __name__ == "__main__":

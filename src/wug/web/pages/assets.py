@@ -1,7 +1,8 @@
-"""What every page loads: styles and scripts, Vega, the token, the state of the store."""
+"""Static files, fonts and scripts, the CSRF token, and the state of the store."""
 
 from __future__ import annotations
 
+import functools
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
@@ -13,61 +14,74 @@ from starlette.routing import BaseRoute, Route
 
 from wug.show import face, page
 from wug.web import chart_rendering
-from wug.web.site import Site
-from wug.web.templating import Json
+from wug.web.site import site_of
+from wug.web.templating import JsonResponse
 
-FACE = "/assets/inter-4.1.woff2"
-KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}  # a machine's own table may differ
-FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
+FONT_URL = "/assets/inter-4.1.woff2"
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}  # a machine's table may differ
+IMMUTABLE = {"cache-control": "public, max-age=31536000, immutable"}
+NO_STORE = {"cache-control": "no-store"}
 
 
-def routes(site: Site) -> list[BaseRoute]:
-    """The addresses of what is made and of what is kept in `static/`.
+@functools.cache
+def static_files() -> dict[str, tuple[bytes, str]]:
+    """Content and ETag of each file in `static/`.
 
-    Kept files are read once: a file opened for each request stays open when the reader leaves in between.
+    They are read once: a file opened per request would stay open if the client disconnects in between.
     """
-    kept = {path.name: path.read_bytes() for path in (files("wug.web") / "static").iterdir()}
-    tags = {name: f'"{sha256(data).hexdigest()[:32]}"' for name, data in kept.items()}
+    contents = {path.name: path.read_bytes() for path in (files("wug.web") / "static").iterdir()}
+    return {name: (data, f'"{sha256(data).hexdigest()[:32]}"') for name, data in contents.items()}
 
-    def style(request: Request) -> Response:
-        return Response(face.css(FACE) + page.source("page.css"), media_type="text/css")
 
-    def chart(request: Request) -> Response:
-        return Response(page.source("chart.js"), media_type="text/javascript")
+def _style(request: Request) -> Response:
+    return Response(face.css(FONT_URL) + page.source("page.css"), media_type="text/css")
 
-    def letters(request: Request) -> Response:
-        return Response(face.woff2(), media_type="font/woff2", headers=FOR_EVER)
 
-    def vega(request: Request) -> Response:
-        return Response(chart_rendering.script(site.cache.parent), media_type="text/javascript", headers=FOR_EVER)
+def _chart_script(request: Request) -> Response:
+    return Response(page.source("chart.js"), media_type="text/javascript")
 
-    def token(request: Request) -> Response:
-        """For a page that was open while the server was started again; no other site can read it."""
-        return Json({"token": site.token}, headers={"cache-control": "no-store"})
 
-    def state(request: Request) -> Response:
-        word, going = site.shelf.state()
-        return Json({"state": word, "going": going}, headers={"cache-control": "no-store"})
+def _font(request: Request) -> Response:
+    return Response(face.woff2(), media_type="font/woff2", headers=IMMUTABLE)
 
-    def icon(request: Request) -> Response:
-        return Response(kept["icon.svg"], media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
 
-    def static(request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in kept:
-            raise HTTPException(status_code=404)
-        headers = {"etag": tags[name]}
-        if request.headers.get("if-none-match") == tags[name]:
-            return Response(status_code=304, headers=headers)
-        return Response(kept[name], media_type=KINDS[PurePath(name).suffix], headers=headers)
+def _vega(request: Request) -> Response:
+    script = chart_rendering.vega_script(site_of(request).cache.parent)
+    return Response(script, media_type="text/javascript", headers=IMMUTABLE)
 
-    return [
-        Route("/assets/report.css", style),
-        Route("/assets/chart.js", chart),
-        Route(FACE, letters),
-        Route("/assets/vega.js", vega),
-        Route("/favicon.ico", icon),
-        Route("/static/{name}", static, name="static"),
-        Route("/token", token),
-        Route("/state.json", state),
-    ]
+
+def _icon(request: Request) -> Response:
+    icon = static_files()["icon.svg"][0]
+    return Response(icon, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in static_files():
+        raise HTTPException(status_code=404)
+    data, etag = static_files()[name]
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers={"etag": etag})
+    return Response(data, media_type=MEDIA_TYPES[PurePath(name).suffix], headers={"etag": etag})
+
+
+def _token(request: Request) -> Response:
+    """For a page that was open while the server restarted; other sites cannot read it."""
+    return JsonResponse({"token": site_of(request).csrf_token}, headers=NO_STORE)
+
+
+def _state(request: Request) -> Response:
+    state, running = site_of(request).reader.state()
+    return JsonResponse({"state": state, "going": running}, headers=NO_STORE)
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/assets/report.css", _style),
+    Route("/assets/chart.js", _chart_script),
+    Route(FONT_URL, _font),
+    Route("/assets/vega.js", _vega),
+    Route("/favicon.ico", _icon),
+    Route("/static/{name}", _static, name="static"),
+    Route("/token", _token),
+    Route("/state.json", _state),
+]

@@ -12,8 +12,8 @@ from starlette.routing import BaseRoute, Route
 from wug.families.syntaxgym.show import MANY, counts_word_ends
 from wug.families.syntaxgym.show.regions import measured, names_of, region_means
 from wug.show.numbers import Shown, bits, headlines
-from wug.web.result_view import look_at
-from wug.web.site import Site
+from wug.web.result_view import load_result
+from wug.web.site import Site, site_of
 
 WAYS = {
     "no": "with the next word (default)",
@@ -34,37 +34,36 @@ class Way:
     """Mean surprisal in bits by region and condition."""
 
 
-def routes(site: Site) -> list[BaseRoute]:
-    """The page."""
+def _boundary(request: Request) -> Response:
+    site = site_of(request)
+    view = load_result(site, request.path_params["result"])
+    if not counts_word_ends(view.result):
+        raise HTTPException(404, "Only causal models can count the end of a word in more than one way.")
+    kept = site.reader.otherwise(view.id, "boundary")
+    ways = {value: _way(site, kept[value], name) for value, name in WAYS.items() if value in kept}
+    places = sorted({place for way in ways.values() for place in way.means})
+    names = names_of(view.result, ())
+    return site.render(
+        request,
+        "boundary.html",
+        result_view=view,
+        ways=list(ways.values()),
+        missing=[value for value in ("no", "yes") if value not in ways],
+        checks=[row.check for row in headlines(view.result)],
+        places=[(place, f"{place[0]} {names.get(place[0], '')}".strip(), place[1]) for place in places],
+        tab="",
+    )
 
-    def boundary(request: Request) -> Response:
-        look = look_at(site, request.path_params["result"])
-        if not counts_word_ends(look.result):
-            raise HTTPException(404, "Only causal models can count the end of a word in more than one way.")
-        kept = site.shelf.otherwise(look.id, "boundary")
-        ways = {value: _way(site, kept[value], name) for value, name in WAYS.items() if value in kept}
-        places = sorted({place for way in ways.values() for place in way.means})
-        names = names_of(look.result, ())
-        return site.page(
-            request,
-            "boundary.html",
-            look=look,
-            ways=list(ways.values()),
-            missing=[value for value in ("no", "yes") if value not in ways],
-            checks=[row.check for row in headlines(look.result)],
-            places=[(place, f"{place[0]} {names.get(place[0], '')}".strip(), place[1]) for place in places],
-            tab="",
-        )
 
-    return [Route("/result/{result:number}/boundary", boundary)]
+ROUTES: list[BaseRoute] = [Route("/result/{result:number}/boundary", _boundary)]
 
 
 def _way(site: Site, number: int, name: str) -> Way:
-    look = look_at(site, number)
-    means = region_means(measured(look.rows, most=MANY).values(), {})
+    view = load_result(site, number)
+    means = region_means(measured(view.rows, most=MANY).values(), {})
     return Way(
         name,
-        look.address,
-        {row.check: row for row in headlines(look.result)},
+        view.url,
+        {row.check: row for row in headlines(view.result)},
         {(mean.number, mean.condition): bits(mean.value) for mean in means},
     )

@@ -1,7 +1,8 @@
-"""A run, and a result: its charts, its numbers."""
+"""The pages of a result: its charts and its estimates."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from starlette.exceptions import HTTPException
@@ -11,114 +12,121 @@ from starlette.routing import BaseRoute, Route
 
 from wug.show.numbers import shown
 from wug.show.view import Beside, Figure, Later, Other, Part, Table
-from wug.web.downloads import figure_response, table
-from wug.web.result_view import Look, Named, headline_of, look_at, others
-from wug.web.site import Site, page_number
+from wug.web.downloads import figure_response, table_response
+from wug.web.pages.run import ESTIMATE_COLUMNS
+from wug.web.result_view import RelatedResult, ResultView, headline, load_result, related_results
+from wug.web.site import Site, page_count, parse_page_number, site_of
 
-ESTIMATES = ("suite", "check", "group", "value", "low", "high", "method", "n")
 SIDES = {"first": "first", "second": "second", "one": "both"}
-NUMBERS = 300
-"""Estimates on a page."""
-
-
-def routes(site: Site) -> list[BaseRoute]:
-    """The pages about a result."""
-
-    def result(request: Request) -> Response:
-        look = look_at(site, request.path_params["result"])
-        parts, choices = look.parts, others(site, look)
-        return site.page(
-            request,
-            "result.html",
-            look=look,
-            headline=headline_of(look.result),
-            parts=parts,
-            others=choices,
-            beside=_pair(site, look, parts, choices, request),
-            file_name=look.file_name,
-            tab="overview",
-        )
-
-    def numbers(request: Request) -> Response:
-        look = look_at(site, request.path_params["result"])
-        wanted = request.query_params.get("check", "")
-        rows = [e for e in look.result.estimates if not wanted or e.check == wanted]
-        page = page_number(request.query_params.get("page", ""))
-        return site.page(
-            request,
-            "numbers.html",
-            look=look,
-            checks=list(dict.fromkeys(e.check for e in look.result.estimates)),
-            wanted=wanted,
-            page=page,
-            pages=max(1, -(-len(rows) // NUMBERS)),
-            rows=[shown(look.result, e) for e in rows[(page - 1) * NUMBERS : page * NUMBERS]],
-            tab="numbers",
-        )
-
-    def result_table(request: Request) -> Response:
-        look = look_at(site, request.path_params["result"])
-        rows = ({"suite": look.result.suite, **asdict(e)} for e in look.result.estimates)
-        return table(request.path_params["form"], look.file_name, ESTIMATES, rows)
-
-    def figure(request: Request) -> Response:
-        look = look_at(site, request.path_params["result"])
-        name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
-        part = _part(look, name)
-        item = request.query_params.get("item")
-        if item and isinstance(part, Figure | Later) and part.alone is not None:
-            found: Part | None = part.alone(item)
-        elif request.query_params.get("with"):
-            pair = _pair(site, look, look.parts, others(site, look), request)
-            which = request.query_params.get("as")
-            found = None if pair is None else getattr(pair.figures, SIDES.get(which or "", "both"))
-        else:
-            found = part.make() if isinstance(part, Later) else part
-        drawn = found if isinstance(found, Figure) else None
-        return figure_response(drawn, form, f"{look.file_name}-{name}", may_lack=isinstance(part, Later))
-
-    def fragment(request: Request) -> Response:
-        look = look_at(site, request.path_params["result"])
-        part = _part(look, request.path_params["name"])
-        if not isinstance(part, Later):
-            raise HTTPException(404, "There is nothing of this name to read afterwards.")
-        return site.page(request, "part.html", look=look, part=part.make())
-
-    return [
-        Route("/result/{result:number}", result),
-        Route("/result/{result:number}.{form}", result_table),
-        Route("/result/{result:number}/numbers", numbers),
-        Route("/result/{result:number}/figure/{name}.vl.json", figure),
-        Route("/result/{result:number}/figure/{name}.{form}", figure),
-        Route("/result/{result:number}/part/{name}", fragment),
-    ]
+ESTIMATES_PER_PAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A chart of two results."""
+class ChartPair:
+    """The charts of two results."""
 
     id: int
-    """Of the other result."""
+    """Id of the other result."""
     names: tuple[str, str]
     figures: Beside
     one: bool
-    """Whether both are wanted in one chart."""
+    """Whether both are shown in one chart."""
 
 
-def _pair(site: Site, look: Look, parts: list[Part], choices: list[Named], request: Request) -> Pair | None:
-    """The chart of a result and the one that the address puts beside it; None where it names none."""
+def _result(request: Request) -> Response:
+    site, view = _load(request)
+    parts, related = view.parts, related_results(site, view)
+    return site.render(
+        request,
+        "result.html",
+        result_view=view,
+        headline=headline(view.result),
+        parts=parts,
+        others=related,
+        beside=_chart_pair(site, view, parts, related, request),
+        file_name=view.file_name,
+        tab="overview",
+    )
+
+
+def _numbers(request: Request) -> Response:
+    site, view = _load(request)
+    check = request.query_params.get("check", "")
+    estimates = [one for one in view.result.estimates if not check or one.check == check]
+    page = parse_page_number(request.query_params.get("page", ""))
+    first = (page - 1) * ESTIMATES_PER_PAGE
+    return site.render(
+        request,
+        "numbers.html",
+        result_view=view,
+        checks=list(dict.fromkeys(one.check for one in view.result.estimates)),
+        selected_check=check,
+        page=page,
+        pages=page_count(len(estimates), ESTIMATES_PER_PAGE),
+        rows=[shown(view.result, one) for one in estimates[first : first + ESTIMATES_PER_PAGE]],
+        tab="numbers",
+    )
+
+
+def _table(request: Request) -> Response:
+    _, view = _load(request)
+    rows = ({"suite": view.result.suite, **asdict(one)} for one in view.result.estimates)
+    return table_response(request.path_params["form"], view.file_name, ESTIMATE_COLUMNS, rows)
+
+
+def _figure(request: Request) -> Response:
+    site, view = _load(request)
+    name, form, query = request.path_params["name"], request.path_params.get("form", "vl.json"), request.query_params
+    part = _find_part(view, name)
+    found: Part | None
+    if query.get("item") and isinstance(part, Figure | Later) and part.alone is not None:
+        found = part.alone(query["item"])
+    elif query.get("with"):
+        pair = _chart_pair(site, view, view.parts, related_results(site, view), request)
+        found = None if pair is None else getattr(pair.figures, SIDES.get(query.get("as", ""), "both"))
+    else:
+        found = part.make() if isinstance(part, Later) else part
+    figure = found if isinstance(found, Figure) else None
+    return figure_response(figure, form, f"{view.file_name}-{name}", optional=isinstance(part, Later))
+
+
+def _deferred_part(request: Request) -> Response:
+    site, view = _load(request)
+    part = _find_part(view, request.path_params["name"])
+    if not isinstance(part, Later):
+        raise HTTPException(404, "This result has no part of this name that is loaded later.")
+    return site.render(request, "part.html", result_view=view, part=part.make())
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/result/{result:number}", _result),
+    Route("/result/{result:number}.{form}", _table),
+    Route("/result/{result:number}/numbers", _numbers),
+    Route("/result/{result:number}/figure/{name}.vl.json", _figure),
+    Route("/result/{result:number}/figure/{name}.{form}", _figure),
+    Route("/result/{result:number}/part/{name}", _deferred_part),
+]
+
+
+def _load(request: Request) -> tuple[Site, ResultView]:
+    site = site_of(request)
+    return site, load_result(site, request.path_params["result"])
+
+
+def _chart_pair(
+    site: Site, view: ResultView, parts: Sequence[Part], related: Sequence[RelatedResult], request: Request
+) -> ChartPair | None:
+    """The charts of this result and of the one that the URL adds; None if it names none."""
     wanted = request.query_params.get("with", "")
-    named = next((one for one in choices if str(one.id) == wanted), None)
+    named = next((one for one in related if str(one.id) == wanted), None)
     draw = next((part.beside for part in parts if isinstance(part, Figure) and part.beside), None)
     if named is None or draw is None:
         return None
-    other = look_at(site, named.id)
-    own = look.name if other.name != look.name else f"{look.name} (run {look.run.id})"
+    other = load_result(site, named.id)
+    own = view.name if other.name != view.name else f"{view.name} (run {view.run.id})"
     figures = draw(own, Other(named.name, other.result, other.rows))
-    return Pair(named.id, (own, named.name), figures, request.query_params.get("as") == "one")
+    return ChartPair(named.id, (own, named.name), figures, request.query_params.get("as") == "one")
 
 
-def _part(look: Look, name: str) -> Part | None:
-    """The part of a result that is called so."""
-    return next((part for part in look.parts if isinstance(part, Figure | Table | Later) and part.id == name), None)
+def _find_part(view: ResultView, name: str) -> Part | None:
+    return next((part for part in view.parts if isinstance(part, Figure | Table | Later) and part.id == name), None)

@@ -1,8 +1,8 @@
-"""Sweeps: all of them, and one as learning curves and as models by suites."""
+"""The list of sweeps, and a sweep as learning curves and as a table of models by suites."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,182 +12,173 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError
+from wug.identity import Group
 from wug.runs.shelf import Run, Shelf, Summary
 from wug.runs.sweep_curves import placed, sweep_curves
 from wug.runs.sweeps import Member, Sweep, counts, members, sweeps
 from wug.show.sweep import figures
 from wug.show.view import Figure
-from wug.web.downloads import figure_response, table
-from wug.web.pages.runs.grid import Cell
-from wug.web.result_view import headline
-from wug.web.site import Site, address, page_number
+from wug.web.downloads import figure_response, table_response
+from wug.web.pages.runs.grid_view import GridCell
+from wug.web.result_view import summary_headline
+from wug.web.site import build_url, page_count, parse_page_number, site_of
 
-ROWS, COLUMNS = 50, 24
-"""Models and suites on a page."""
-AT_ONCE = 300
-"""Runs whose curves are made with the page; those of more are drawn when the page is there."""
-PANELS = 3
-"""Charts that such a page asks for; those that there are not are left out."""
-VALUES = ("check", "value", "low", "high", "n")
-TABLE = ("model", "run", "status", "suite", *VALUES, "result")
+MODELS_PER_PAGE, SUITES_PER_PAGE = 50, 24
+MAX_INLINE_RUNS = 300
+"""Runs whose curves are computed with the page; for more, the browser requests each chart."""
+DEFERRED_CHARTS = 3
+"""Charts that the browser requests then; those that do not exist are left out."""
+ESTIMATE_COLUMNS = ("check", "value", "low", "high", "n")
+COLUMNS = ("model", "run", "status", "suite", *ESTIMATE_COLUMNS, "result")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A model of the matrix."""
+class SweepRow:
+    """A model in the table."""
 
     model: str
     run: Run | None
-    cells: tuple[Cell | None, ...]
+    cells: tuple[GridCell | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """A sweep in a list."""
+class SweepEntry:
+    """A sweep in the list."""
 
     sweep: Sweep
     status: Mapping[str, int]
-    """How many models have a run of which status."""
+    """Number of models by status of their run."""
 
 
-def routes(site: Site) -> list[BaseRoute]:
-    """The pages of sweeps."""
-
-    def every(request: Request) -> Response:
-        return site.page(request, "sweeps.html", glances=glances(site.shelf))
-
-    def page(request: Request) -> Response:
-        sweep = _sweep(site.shelf, request.path_params["number"])
-        everyone = members(site.shelf, sweep)
-        number, columns = (page_number(request.query_params.get(name, "")) for name in ("page", "columns"))
-        pages, column_pages = (
-            max(1, -(-len(some) // size)) for some, size in ((everyone, ROWS), (sweep.suites, COLUMNS))
-        )
-        number, columns = min(number, pages), min(columns, column_pages)
-        suites = sweep.suites[(columns - 1) * COLUMNS : columns * COLUMNS]
-        lines = list(_lines(site.shelf, everyone[(number - 1) * ROWS : number * ROWS], suites))
-        by = request.query_params.get("by", "")
-        return site.page(
-            request,
-            "sweep.html",
-            sweep=sweep,
-            tally=counts(everyone),
-            suites=suites,
-            lines=lines,
-            number=number,
-            pages=pages,
-            columns=columns,
-            column_pages=column_pages,
-            link=lambda **changed: address(f"/sweeps/{sweep.id}", {**dict(request.query_params), **changed}),
-            figures=_figures(site.shelf, sweep, everyone, by),
-            by=by,
-            fields=_fields(site.shelf, everyone),
-        )
-
-    def figure(request: Request) -> Response:
-        sweep = _sweep(site.shelf, request.path_params["number"])
-        name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
-        made = {one.id: one for one in _curves(site.shelf, sweep, request.query_params.get("by", ""))}
-        return figure_response(made.get(name), form, name, may_lack=True)
-
-    def rows(request: Request) -> Response:
-        sweep = _sweep(site.shelf, request.path_params["number"])
-        return table(request.path_params["form"], f"sweep-{sweep.id}", TABLE, _rows(site.shelf, sweep))
-
-    return [
-        Route("/sweeps", every),
-        Route("/sweeps/{number:number}", page),
-        Route("/sweeps/{number:number}/figure/{name}.vl.json", figure),
-        Route("/sweeps/{number:number}/figure/{name}.{form}", figure),
-        Route("/sweeps/{number:number}.{form}", rows),
-    ]
+def _list(request: Request) -> Response:
+    site = site_of(request)
+    return site.render(request, "sweeps.html", entries=sweep_entries(site.reader))
 
 
-def _pages(count: int, size: int) -> int:
-    return max(1, -(-count // size))
+def _page(request: Request) -> Response:
+    site, query = site_of(request), request.query_params
+    sweep = _find_sweep(request)
+    every = members(site.reader, sweep)
+    pages, column_pages = page_count(len(every), MODELS_PER_PAGE), page_count(len(sweep.suites), SUITES_PER_PAGE)
+    page = min(parse_page_number(query.get("page", "")), pages)
+    columns = min(parse_page_number(query.get("columns", "")), column_pages)
+    suites = sweep.suites[(columns - 1) * SUITES_PER_PAGE : columns * SUITES_PER_PAGE]
+    shown = every[(page - 1) * MODELS_PER_PAGE : page * MODELS_PER_PAGE]
+    by = query.get("by", "")
+    return site.render(
+        request,
+        "sweep.html",
+        sweep=sweep,
+        tally=counts(every),
+        suites=suites,
+        rows=list(_rows(site.reader, shown, suites)),
+        page=page,
+        pages=pages,
+        columns=columns,
+        column_pages=column_pages,
+        url=lambda **changed: build_url(f"/sweeps/{sweep.id}", {**dict(query), **changed}),
+        figures=_figures(site.reader, sweep, every, by),
+        by=by,
+        fields=_group_fields(site.reader, every),
+    )
 
 
-def glances(shelf: Shelf) -> list[Glance]:
-    """All sweeps, the latest first."""
-    found: dict[int, dict[str, int]] = {}
-    for row in shelf.each(
-        "SELECT sweep, status, count(DISTINCT specification) AS models FROM runs"
-        " WHERE sweep IS NOT NULL AND removed IS NULL GROUP BY sweep, status"
-    ):
-        found.setdefault(row["sweep"], {})[str(row["status"])] = row["models"]
-    return [Glance(sweep, found.get(sweep.id, {})) for sweep in sweeps(shelf)]
+def _figure(request: Request) -> Response:
+    name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
+    curves = _curves(site_of(request).reader, _find_sweep(request), request.query_params.get("by", ""))
+    return figure_response({one.id: one for one in curves}.get(name), form, name, optional=True)
 
 
-def _sweep(shelf: Shelf, number: int) -> Sweep:
-    for sweep in sweeps(shelf):
+def _table(request: Request) -> Response:
+    sweep = _find_sweep(request)
+    rows = _table_rows(site_of(request).reader, sweep)
+    return table_response(request.path_params["form"], f"sweep-{sweep.id}", COLUMNS, rows)
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/sweeps", _list),
+    Route("/sweeps/{number:number}", _page),
+    Route("/sweeps/{number:number}/figure/{name}.vl.json", _figure),
+    Route("/sweeps/{number:number}/figure/{name}.{form}", _figure),
+    Route("/sweeps/{number:number}.{form}", _table),
+]
+
+
+def sweep_entries(reader: Shelf) -> list[SweepEntry]:
+    """All sweeps, newest first."""
+    statuses = reader.sweep_statuses()
+    return [SweepEntry(sweep, statuses.get(sweep.id, {})) for sweep in sweeps(reader)]
+
+
+def _find_sweep(request: Request) -> Sweep:
+    number = request.path_params["number"]
+    for sweep in sweeps(site_of(request).reader):
         if sweep.id == number:
             return sweep
     raise HTTPException(404, f"There is no sweep {number} in this store.")
 
 
-def _lines(shelf: Shelf, some: list[Member], suites: tuple[str, ...]) -> Iterator[Line]:
-    by_run = _summaries(shelf, some)
+def _rows(reader: Shelf, some: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
+    by_run = _summaries(reader, some)
     for member in some:
         own = {} if member.run is None else by_run.get(member.run.id, {})
-        cells = (own.get(suite) for suite in suites)
-        yield Line(
-            str(member.model),
-            member.run,
-            tuple(
-                None if one is None else Cell(one.id, one.run, one.status, one.fault, headline(one)) for one in cells
-            ),
-        )
+        yield SweepRow(str(member.model), member.run, tuple(_cell(own.get(suite)) for suite in suites))
 
 
-def _summaries(shelf: Shelf, some: list[Member]) -> dict[int, dict[str, Summary]]:
+def _cell(one: Summary | None) -> GridCell | None:
+    return None if one is None else GridCell(one.id, one.run, one.status, one.fault, summary_headline(one))
+
+
+def _summaries(reader: Shelf, some: Sequence[Member]) -> dict[int, dict[str, Summary]]:
+    """Results by run and suite."""
     found: dict[int, dict[str, Summary]] = {}
-    numbers = [member.run.id for member in some if member.run is not None]
-    for summary in shelf.overview(numbers) if numbers else ():
+    runs = [member.run.id for member in some if member.run is not None]
+    for summary in reader.overview(runs) if runs else ():
         found.setdefault(summary.run, {})[summary.suite] = summary
     return found
 
 
-def _rows(shelf: Shelf, sweep: Sweep) -> Iterator[dict[str, Any]]:
-    """A row for each model and suite, on all pages."""
-    everyone = members(shelf, sweep)
-    by_run = _summaries(shelf, everyone)
-    for member in everyone:
+def _table_rows(reader: Shelf, sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """One row per model and suite, of all pages."""
+    every = members(reader, sweep)
+    by_run = _summaries(reader, every)
+    for member in every:
         for kept in () if member.run is None else by_run.get(member.run.id, {}).values():
-            shown = headline(kept)
+            shown = summary_headline(kept)
             yield {
                 "model": str(member.model),
                 "run": kept.run,
                 "status": kept.status,
                 "suite": kept.suite,
                 "result": kept.id,
-                **({} if shown is None else {name: getattr(shown, name) for name in VALUES}),
+                **({} if shown is None else {name: getattr(shown, name) for name in ESTIMATE_COLUMNS}),
             }
 
 
-def _figures(shelf: Shelf, sweep: Sweep, everyone: list[Member], by: str) -> list[Any]:
-    """The curves; of very many runs only where they are to be drawn."""
-    runs = [member.run for member in everyone if member.run is not None]
+def _figures(reader: Shelf, sweep: Sweep, every: Sequence[Member], by: str) -> Sequence[Figure | dict[str, Any]]:
+    """The learning curves, or placeholders for charts that the browser requests."""
+    runs = [member.run for member in every if member.run is not None]
     if len({place.step for place in placed(sweep, runs)}) < 2:
         return []
-    if len(runs) <= AT_ONCE:
-        return list(_curves(shelf, sweep, by))
-    stub = {"title": "Over training", "note": "", "columns": (), "rows": ()}
-    return [{"id": f"curve-{place}", **stub} for place in range(PANELS)]
+    if len(runs) <= MAX_INLINE_RUNS:
+        return _curves(reader, sweep, by)
+    placeholder = {"title": "Over training", "note": "", "columns": (), "rows": ()}
+    return [{"id": f"curve-{number}", **placeholder} for number in range(DEFERRED_CHARTS)]
 
 
-def _curves(shelf: Shelf, sweep: Sweep, by: str) -> list[Figure]:
+def _curves(reader: Shelf, sweep: Sweep, by: str) -> list[Figure]:
     try:
-        return figures(sweep_curves(shelf, [sweep], by=by))
+        return figures(sweep_curves(reader, [sweep], by=by))
     except InputError:
         return []
 
 
-def _fields(shelf: Shelf, everyone: list[Member]) -> list[str]:
-    """What the first complete run's values are broken down by."""
-    run = next((member.run for member in everyone if member.run and member.run.status == "complete"), None)
+def _group_fields(reader: Shelf, every: Sequence[Member]) -> list[str]:
+    """The group fields of the first complete run."""
+    run = next((member.run for member in every if member.run and member.run.status == "complete"), None)
     try:
-        results = [] if run is None else [stored.result for stored in shelf.stored(run.id)]
+        results = [] if run is None else [stored.result for stored in reader.stored(run.id)]
     except StoreError:
         results = []
-    groups = (estimate.group.partition("=") for result in results for estimate in result.estimates)
-    return list(dict.fromkeys(name for name, equals, _ in groups if equals))
+    groups = (Group.parse(estimate.group) for result in results for estimate in result.estimates)
+    return list(dict.fromkeys(group.field for group in groups if not group.is_overall))

@@ -1,4 +1,4 @@
-"""Models compared: every model on one suite, and two runs or more item by item."""
+"""Comparison of runs item by item, and all models on one suite."""
 
 from __future__ import annotations
 
@@ -24,163 +24,171 @@ from wug.show.grouped import point
 from wug.show.learning import figures as curve_figures
 from wug.show.numbers import Shown
 from wug.show.view import Figure
-from wug.web.downloads import figure_response, table
-from wug.web.pages.compare.options import Offers, Side
-from wug.web.result_view import headline
-from wug.web.site import Site, page_number
+from wug.web.downloads import figure_response, table_response
+from wug.web.pages.compare.options import ComparisonOptions, ComparisonSide
+from wug.web.result_view import summary_headline
+from wug.web.site import parse_page_number, site_of
 
 NAV = ("Compare", "/compare", 10)
-TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "tex": "text/plain", "md": "text/plain"}
-ITEMS, PAGE = 20, 50
-"""Items on which models disagree that each contrast lists, and that the page of all of them has at a time."""
-CURVES = 8
-"""Suites whose learning curves are drawn; another is drawn when it is chosen."""
+TEXT_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "tex": "text/plain", "md": "text/plain"}
+MAX_CONTRAST_ITEMS = 20
+"""Differing items listed per contrast."""
+ITEMS_PER_PAGE = 50
+"""Differing items per page of all of them."""
+MAX_CURVE_SUITES = 8
+"""Suites whose learning curves are drawn; the user can choose another."""
+MAX_RANKED_MODELS = 60
 COLUMNS = ("run", "model", "status", "check", "value", "low", "high", "n", "result")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A model on a suite."""
+class RankedResult:
+    """The result of a model on a suite."""
 
     kept: Summary
     shown: Shown
 
 
-def routes(site: Site) -> list[BaseRoute]:
-    """The pages that compare."""
-
-    def page(request: Request) -> Response:
-        query = request.query_params
-        offers = Offers(site, query.get("suite", ""))
-        sides = offers.sides(query)
-        context: dict[str, Any] = {
-            "offers": offers,
-            "sides": sides,
-            "pooling": offers.pooling(sides, query),
-            "section": None,
-            "curves": [],
-            "fault": "",
-        }
-        if len(sides) > 1:
-            try:
-                found = _compared(site, request, sides)
-                context |= {
-                    "section": compared(found),
-                    "sides_named": found.sides,
-                    "short": side_names(found),
-                    "curves": _curves(site, request, sides),
-                }
-            except (InputError, StoreError) as error:
-                context["fault"] = str(error)
-        return site.page(request, "compare.html", status=400 if context["fault"] else 200, asked=query, **context)
-
-    def differing(request: Request) -> Response:
-        query = request.query_params
-        number = page_number(query.get("page", ""))
-        sides = Offers(site).sides(query)
-        suites, checks = ([escape(query.get(name, ""))] for name in ("suite", "check"))
-        with site.writable() as store:
-            choice = Choice(suites, checks, items=PAGE, skip=(number - 1) * PAGE)
-            found = compare(store, [side.compared for side in sides], choice)
-        return site.page(
-            request,
-            "compare_items.html",
-            couple=compared(found).couples[0],
-            row=compared(found).couples[0].rows[0],
-            page=number,
-            size=PAGE,
-            asked=query,
-            sides=sides,
-        )
-
-    def as_text(request: Request) -> Response:
-        form = request.path_params["form"]
-        if form not in TYPES:
-            raise HTTPException(404, f"There is no comparison as {form!r}, only as {', '.join(TYPES)}.")
-        found = _compared(site, request, Offers(site).sides(request.query_params))
-        return PlainTextResponse(FORMATS["latex" if form == "tex" else form](found) + "\n", media_type=TYPES[form])
-
-    def figure(request: Request) -> Response:
-        name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
-        sides = Offers(site).sides(request.query_params)
-        made: Sequence[Figure] = ()
-        if name.startswith("compared-"):
-            made = compared(_compared(site, request, sides)).figures
-        elif name.startswith("curve-"):
-            return figure_response(dict(_curves(site, request, sides)).get(name), form, name)
-        return figure_response(next((one for one in made if one.id == name), None), form, name)
-
-    def suite(request: Request) -> Response:
-        name = request.query_params.get("name", "")
-        rows = _standings(site, name)
-        if not rows:
-            raise HTTPException(404, f"No run has a suite called {name!r}.")
-        return site.page(request, "suite.html", name=name, rows=rows, figure=_dots(name, rows))
-
-    def suite_rows(request: Request) -> Response:
-        name = request.query_params.get("name", "")
-        return table(request.path_params["form"], name, COLUMNS, _rows(_standings(site, name)))
-
-    def suite_figure(request: Request) -> Response:
-        name = request.query_params.get("name", "")
-        rows = _standings(site, name)
-        return figure_response(_dots(name, rows) if rows else None, request.path_params.get("form", "vl.json"), name)
-
-    return [
-        Route("/compare", page),
-        Route("/compare/items", differing),
-        Route("/compare/figure/{name}.vl.json", figure),
-        Route("/compare/figure/{name}.{form}", figure),
-        Route("/compare.{form}", as_text),
-        Route("/suite", suite),
-        Route("/suite.{form}", suite_rows),
-        Route("/suite/figure.vl.json", suite_figure),
-        Route("/suite/figure.{form}", suite_figure),
-    ]
+def _page(request: Request) -> Response:
+    site, query = site_of(request), request.query_params
+    options = ComparisonOptions(site, query.get("suite", ""))
+    sides = options.sides(query)
+    context: dict[str, Any] = {
+        "options": options,
+        "sides": sides,
+        "pooling_links": options.pooling_links(sides, query),
+        "section": None,
+        "curves": [],
+        "fault": "",
+    }
+    if len(sides) > 1:
+        try:
+            found = _comparison(request, sides)
+            context |= {
+                "section": compared(found),
+                "sides_named": found.sides,
+                "short": side_names(found),
+                "curves": _learning_curves(request, sides),
+            }
+        except (InputError, StoreError) as error:
+            context["fault"] = str(error)
+    return site.render(request, "compare.html", status=400 if context["fault"] else 200, asked=query, **context)
 
 
-def _compared(site: Site, request: Request, sides: Sequence[Side]) -> Comparison:
+def _differing_items(request: Request) -> Response:
+    site, query = site_of(request), request.query_params
+    page = parse_page_number(query.get("page", ""))
+    sides = ComparisonOptions(site).sides(query)
+    suites, checks = ([escape(query.get(name, ""))] for name in ("suite", "check"))
+    with site.open_store() as store:
+        choice = Choice(suites, checks, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE)
+        found = compare(store, [side.compared_runs for side in sides], choice)
+    couple = compared(found).couples[0]
+    return site.render(
+        request,
+        "compare_items.html",
+        couple=couple,
+        row=couple.rows[0],
+        page=page,
+        size=ITEMS_PER_PAGE,
+        asked=query,
+        sides=sides,
+    )
+
+
+def _text(request: Request) -> Response:
+    form = request.path_params["form"]
+    if form not in TEXT_TYPES:
+        raise HTTPException(404, f"A comparison is available as {', '.join(TEXT_TYPES)}, not as {form!r}.")
+    found = _comparison(request, ComparisonOptions(site_of(request)).sides(request.query_params))
+    return PlainTextResponse(FORMATS["latex" if form == "tex" else form](found) + "\n", media_type=TEXT_TYPES[form])
+
+
+def _figure(request: Request) -> Response:
+    name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
+    sides = ComparisonOptions(site_of(request)).sides(request.query_params)
+    figures: Sequence[Figure] = ()
+    if name.startswith("compared-"):
+        figures = compared(_comparison(request, sides)).figures
+    elif name.startswith("curve-"):
+        figures = _learning_curves(request, sides)
+    return figure_response(next((one for one in figures if one.id == name), None), form, name)
+
+
+def _suite(request: Request) -> Response:
+    name, rows = _ranking(request)
+    if not rows:
+        raise HTTPException(404, f"No run has a suite called {name!r}.")
+    return site_of(request).render(request, "suite.html", name=name, rows=rows, figure=_ranking_figure(name, rows))
+
+
+def _suite_table(request: Request) -> Response:
+    name, rows = _ranking(request)
+    return table_response(request.path_params["form"], name, COLUMNS, _table_rows(rows))
+
+
+def _suite_figure(request: Request) -> Response:
+    name, rows = _ranking(request)
+    figure = _ranking_figure(name, rows) if rows else None
+    return figure_response(figure, request.path_params.get("form", "vl.json"), name)
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/compare", _page),
+    Route("/compare/items", _differing_items),
+    Route("/compare/figure/{name}.vl.json", _figure),
+    Route("/compare/figure/{name}.{form}", _figure),
+    Route("/compare.{form}", _text),
+    Route("/suite", _suite),
+    Route("/suite.{form}", _suite_table),
+    Route("/suite/figure.vl.json", _suite_figure),
+    Route("/suite/figure.{form}", _suite_figure),
+]
+
+
+def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> Comparison:
     query = request.query_params
     choice = Choice(
         suites=[name for name in query.getlist("suite") if name],
         checks=[name for name in query.getlist("check") if name],
         all_pairs=query.get("pairs") == "all",
         pool=query.get("pool") == "yes",
-        items=ITEMS,
+        items=MAX_CONTRAST_ITEMS,
     )
-    with site.writable() as store:
-        return compare(store, [side.compared for side in sides], choice)
+    with site_of(request).open_store() as store:
+        return compare(store, [side.compared_runs for side in sides], choice)
 
 
-def _curves(site: Site, request: Request, sides: Sequence[Side]) -> list[tuple[str, Figure]]:
-    """A chart a suite with the curves of all models, where runs are checkpoints whose names tell their steps."""
+def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[Figure]:
+    """One chart per suite with the curves of all models, if the runs are checkpoints with known steps."""
     wanted = [name for name in request.query_params.getlist("suite") if name]
-    numbers = list(dict.fromkeys(number for side in sides for number in side.runs))
+    runs = list(dict.fromkeys(run for side in sides for run in side.runs))
     try:
-        with site.writable() as store:
-            found = learning_curves(store, numbers, suites=wanted)
+        with site_of(request).open_store() as store:
+            found = learning_curves(store, runs, suites=wanted)
     except (InputError, UnknownName):
         return []
     suites = list(dict.fromkeys(curve.suite for curve in found.curves))
     figures: list[Figure] = []
-    for suite in suites[:CURVES]:
+    for suite in suites[:MAX_CURVE_SUITES]:
         own = replace(found, curves=tuple(curve for curve in found.curves if curve.suite == suite))
         figures += (replace(figure, title=f"{suite} over training") for figure in curve_figures(own))
-    return [(f"curve-{place}", replace(figure, id=f"curve-{place}")) for place, figure in enumerate(figures)]
+    return [replace(figure, id=f"curve-{number}") for number, figure in enumerate(figures)]
 
 
-def _standings(site: Site, suite: str) -> list[Standing]:
-    """Every model on a suite, the best first."""
-    found = [kept for kept in site.shelf.overview() if kept.suite == suite and not kept.fault]
-    rows = [Standing(kept, shown) for kept in found if (shown := headline(kept)) is not None]
-    return sorted(rows, key=lambda row: -row.shown.value)
+def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
+    """The suite in the query, and every model's result on it, best first."""
+    suite = request.query_params.get("name", "")
+    found = [kept for kept in site_of(request).reader.overview() if kept.suite == suite and not kept.fault]
+    rows = [RankedResult(kept, shown) for kept in found if (shown := summary_headline(kept)) is not None]
+    return suite, sorted(rows, key=lambda row: -row.shown.value)
 
 
-def _dots(suite: str, rows: Sequence[Standing]) -> Figure:
-    several = len({row.kept.model for row in rows}) < len(rows)
-    shown = rows[:60]
+def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
+    repeated = len({row.kept.model for row in rows}) < len(rows)
+    shown = rows[:MAX_RANKED_MODELS]
     points = [
-        point(row.shown, name=f"{row.kept.model} (run {row.kept.run})" if several else row.kept.model) for row in shown
+        point(row.shown, name=f"{row.kept.model} (run {row.kept.run})" if repeated else row.kept.model) for row in shown
     ]
     share = all(row.shown.share for row in shown)
     more = f" The first {len(shown)} of {len(rows)}." if len(shown) < len(rows) else ""
@@ -188,14 +196,14 @@ def _dots(suite: str, rows: Sequence[Standing]) -> Figure:
         id="suite",
         draw=partial(charts.intervals, points, title=rows[0].shown.name, share=share),
         title=f"Every model on {suite}",
-        note=f"{rows[0].shown.name.capitalize()} with 95 % intervals, the best first.{more}",
+        note=f"{rows[0].shown.name.capitalize()} with 95% intervals, the best first.{more}",
         columns=COLUMNS[:8],
-        rows=tuple(tuple(str(row.get(name, "")) for name in COLUMNS[:8]) for row in _rows(shown)),
-        records=tuple(_rows(shown)),
+        rows=tuple(tuple(str(row.get(name, "")) for name in COLUMNS[:8]) for row in _table_rows(shown)),
+        records=tuple(_table_rows(shown)),
     )
 
 
-def _rows(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
+def _table_rows(rows: Sequence[RankedResult]) -> Iterator[dict[str, Any]]:
     for row in rows:
         yield {
             "run": row.kept.run,

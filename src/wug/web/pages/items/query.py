@@ -1,4 +1,4 @@
-"""Which items of a result are wanted: what the address says, and what there is to choose from."""
+"""Which items of a result a page shows, and in which order."""
 
 from __future__ import annotations
 
@@ -9,164 +9,152 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from wug.identity import Group
 from wug.rows import Filter
 from wug.show.numbers import finite, plain
 from wug.show.view import Key, Sort, sort_by
 from wug.types import Outcome
-from wug.web.result_view import Look
-from wug.web.site import Site, address
+from wug.web.result_view import ResultView
+from wug.web.site import Site, build_url, page_count
 
-GROUPS = 400
-"""Groups that a list to choose from holds."""
-VALUES = {"": "all", "true": "passing", "false": "failing", "none": "not judged"}
+MAX_GROUP_CHOICES = 400
+VALUE_LABELS = {"": "all", "true": "passing", "false": "failing", "none": "not judged"}
+SAMPLED_ROWS = 20
+"""Rows that are read to find out which details can be sorted by."""
+TEXT_DETAILS = ("sentence", "source", "good", "context", "text")
+"""Details that hold an item's text; the first one present defines its length."""
+MAX_CACHED_ORDERS = 24
+"""Sorted results in memory, so that the next page needs no sorting."""
+
+_cached_orders: OrderedDict[object, Sequence[int]] = OrderedDict()
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What the address asks for."""
+class ItemQuery:
+    """Query parameters of a page of items."""
 
     check: str
     value: str
     group: str
     """`field=value`."""
     text: str
-    usual: str
-    """The check that is meant where the address names none."""
+    default_check: str
+    """The metric that a URL without one means."""
     sort: str = ""
-    """What they are sorted by, behind a `-` the highest first; empty for the order of the suite."""
+    """Id of a sort option, descending with `-` in front; empty for the order of the suite."""
+
+    @classmethod
+    def parse(cls, view: ResultView, query: Mapping[str, str]) -> ItemQuery:
+        """Parse query parameters; invalid values are ignored."""
+        value = query.get("value", "")
+        return cls(
+            check=query.get("check") or view.items.check,
+            value=value if value in VALUE_LABELS else "",
+            group=query.get("group", ""),
+            text=query.get("q", "").strip(),
+            default_check=view.items.check,
+            sort=query.get("sort", ""),
+        )
 
     @property
-    def wanted(self) -> Filter:
-        """As the store is asked."""
-        field, equals, value = self.group.partition("=")
+    def filter(self) -> Filter:
+        """The filter for the outcomes."""
+        group = Group.parse(self.group)
         return Filter(
             check=self.check or None,
             value=self.value or None,
-            group=(field, value) if equals else None,
+            group=(group.field, group.value) if "=" in self.group else None,
             text=self.text or None,
         )
 
-    def query(self, **changed: object) -> dict[str, object]:
-        """As the address has it."""
-        check = "" if self.check == self.usual else self.check
-        return {"check": check, "value": self.value, "group": self.group, "q": self.text, "sort": self.sort, **changed}
-
-    def link(self, path: str, **changed: object) -> str:
-        """The address of the same with something changed."""
-        return address(path, self.query(**changed))
-
-
-def choice(look: Look, query: Mapping[str, str]) -> Choice:
-    """The wishes in an address; a value that makes no sense is as if it were not there."""
-    usual = look.items.check
-    value = query.get("value", "")
-    return Choice(
-        check=query.get("check") or usual,
-        value=value if value in VALUES else "",
-        group=query.get("group", ""),
-        text=query.get("q", "").strip(),
-        usual=usual,
-        sort=query.get("sort", ""),
-    )
-
-
-def groups(look: Look, check: str) -> dict[str, list[str]]:
-    """The groups of a check that items can be chosen by: field → values."""
-    found: dict[str, list[str]] = {}
-    room = GROUPS
-    for estimate in look.result.estimates:
-        field, equals, value = estimate.group.partition("=")
-        if estimate.check == check and equals and room > 0:
-            found.setdefault(field, []).append(value)
-            room -= 1
-    # A group of everything chooses nothing; `macro` and the like are no groups of items.
-    return {field: values for field, values in found.items() if len(values) > 1 and field != "macro"}
-
-
-FEW = 20
-"""Rows that are looked at to see what they carry."""
-TEXTS = ("sentence", "source", "good", "context", "text")
-"""The parts of a detail that an item's length is that of, the first that it has."""
-KEPT = 24
-"""Orders that are remembered: the next page of one needs no sorting."""
+    def url(self, path: str, **changed: object) -> str:
+        """The URL of this query with some parameters changed."""
+        check = "" if self.check == self.default_check else self.check
+        own = {"check": check, "value": self.value, "group": self.group, "q": self.text, "sort": self.sort}
+        return build_url(path, {**own, **changed})
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """The places on one page of items."""
+class ItemPage:
+    """Positions of the items on one page."""
 
     places: Sequence[int]
     first: int
-    """The number of the first of them among all, from 1 on."""
+    """Rank of the first of them among all, from 1."""
     total: int
     page: int
     pages: int
 
     @property
     def last(self) -> int:
-        """The number of the last of them."""
+        """Rank of the last of them."""
         return self.first + len(self.places) - 1
 
 
-def sorts(look: Look, check: str) -> list[Sort]:
-    """What the items of a check can be sorted by: as their family says, by numbers that they carry, by group."""
-    some = [row.outcome for row in islice(look.rows.each(Filter(check), most=FEW), FEW)]
-    found = {sort.id: sort for sort in look.items.sorts}
+def group_choices(view: ResultView, check: str) -> dict[str, list[str]]:
+    """Groups that the items of a metric can be filtered by: field → values."""
+    found: dict[str, list[str]] = {}
+    groups = (Group.parse(one.group) for one in view.result.estimates if one.check == check)
+    for group in islice((group for group in groups if not group.is_overall), MAX_GROUP_CHOICES):
+        found.setdefault(group.field, []).append(group.value)
+    # A group of all items filters nothing, and macro averages are not groups of items.
+    return {field: values for field, values in found.items() if len(values) > 1 and field != "macro"}
+
+
+def sort_options(view: ResultView, check: str) -> list[Sort]:
+    """Sort options for the items of a metric: those of the family, numeric details, length, groups, name."""
+    some = [row.outcome for row in islice(view.rows.each(Filter(check), most=SAMPLED_ROWS), SAMPLED_ROWS)]
+    found = {sort.id: sort for sort in view.items.sorts}
     if any(isinstance(one.value, float) for one in some):
         found.setdefault("value", sort_by("value", plain(check), lambda outcome: finite(outcome.value)))
     for name in dict.fromkeys(name for one in some for name, value in one.detail.items() if _is_number(value)):
-        found.setdefault(name, sort_by(name, plain(name), _part(name), name))
-    if any(isinstance(one.detail.get(name), str) for one in some for name in TEXTS):
-        found.setdefault("length", sort_by("length", "length (words)", _words, *TEXTS))
-    for field in groups(look, check):
-        found.setdefault(f"group:{field}", sort_by(f"group:{field}", plain(field), _group(field)))
-    found.setdefault("item", sort_by("item", f"name of the {look.items.noun}", lambda outcome: _number(outcome.item)))
+        found.setdefault(name, sort_by(name, plain(name), _detail_key(name), name))
+    if any(isinstance(one.detail.get(name), str) for one in some for name in TEXT_DETAILS):
+        found.setdefault("length", sort_by("length", "length (words)", _word_count, *TEXT_DETAILS))
+    for field in group_choices(view, check):
+        found.setdefault(f"group:{field}", sort_by(f"group:{field}", plain(field), _group_key(field)))
+    found.setdefault(
+        "item", sort_by("item", f"name of the {view.items.noun}", lambda outcome: _number_or_text(outcome.item))
+    )
     return list(found.values())
 
 
-def places(site: Site, look: Look, chosen: Choice) -> Sequence[int]:
-    """The places of all items that are wanted, in the order that is chosen."""
-    key = (site.shelf.identity(), look.id, chosen.wanted, chosen.sort)
+def ordered_places(site: Site, view: ResultView, query: ItemQuery) -> Sequence[int]:
+    """Positions of all items that match a query, in its order."""
+    key = (site.reader.identity(), view.id, query.filter, query.sort)
     with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key]
-    made = _ordered(look, chosen)
-    if look.run.status == "complete":  # else there may be more of them at the next look
+        if key in _cached_orders:
+            _cached_orders.move_to_end(key)
+            return _cached_orders[key]
+    made = _order(view, query)
+    if view.run.status == "complete":  # else it may grow
         with _lock:
-            _kept[key] = made
-            while len(_kept) > KEPT:
-                _kept.popitem(last=False)
+            _cached_orders[key] = made
+            while len(_cached_orders) > MAX_CACHED_ORDERS:
+                _cached_orders.popitem(last=False)
     return made
 
 
-def stretch(found: Sequence[int], page: int, size: int) -> Stretch:
-    """A page of them; the last one where there is none of that number."""
-    pages = max(1, -(-len(found) // size))
+def item_page(places: Sequence[int], page: int, page_size: int) -> ItemPage:
+    """One page of positions; the last one if the number is too high."""
+    pages = page_count(len(places), page_size)
     page = min(page, pages)
-    start = (page - 1) * size
-    return Stretch(found[start : start + size], start + 1, len(found), page, pages)
+    start = (page - 1) * page_size
+    return ItemPage(places[start : start + page_size], start + 1, len(places), page, pages)
 
 
-def neighbours(found: Sequence[int], place: int) -> tuple[int | None, int | None]:
-    """The places in front of and behind one; none where it is not among them."""
+def neighbours(places: Sequence[int], place: int) -> tuple[int | None, int | None]:
+    """The previous and the next position; None at the ends, or if the position is not among them."""
     try:
-        at = found.index(place)
+        at = places.index(place)
     except ValueError:
         return None, None
-    return found[at - 1] if at else None, found[at + 1] if at + 1 < len(found) else None
+    return places[at - 1] if at else None, places[at + 1] if at + 1 < len(places) else None
 
 
-def _ordered(look: Look, chosen: Choice) -> Sequence[int]:
-    name, falls = chosen.sort.removeprefix("-"), chosen.sort.startswith("-")
-    sort = next((one for one in sorts(look, chosen.check) if one.id == name), None) if name else None
-    if sort is None:
-        return look.rows.places(chosen.wanted)
-    return array("q", sorted_places(sort.values(look.rows, replace(chosen.wanted, order="place")), falls=falls))
-
-
-def sorted_places(values: Iterable[tuple[int, Key]], *, falls: bool) -> Iterator[int]:
-    """Places by their values, numbers before texts, those without one last; of one value, as they stand."""
+def sorted_places(values: Iterable[tuple[int, Key]], *, descending: bool) -> Iterator[int]:
+    """Positions sorted by value: numbers, then texts, then those without a value; the sort is stable."""
     numbers: list[tuple[float, int]] = []
     texts: list[tuple[str, int]] = []
     without: list[int] = []
@@ -177,31 +165,34 @@ def sorted_places(values: Iterable[tuple[int, Key]], *, falls: bool) -> Iterator
             texts.append((value, place))
         else:
             numbers.append((value, place))
-    yield from (place for _, place in sorted(numbers, key=lambda one: one[0], reverse=falls))
-    yield from (place for _, place in sorted(texts, key=lambda one: one[0], reverse=falls))
+    yield from (place for _, place in sorted(numbers, key=lambda one: one[0], reverse=descending))
+    yield from (place for _, place in sorted(texts, key=lambda one: one[0], reverse=descending))
     yield from without
 
 
-_kept: OrderedDict[object, Sequence[int]] = OrderedDict()
-_lock = threading.Lock()
+def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
+    name, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
+    sort = next((one for one in sort_options(view, query.check) if one.id == name), None) if name else None
+    if sort is None:
+        return view.rows.places(query.filter)
+    values = sort.values(view.rows, replace(query.filter, order="place"))
+    return array("q", sorted_places(values, descending=descending))
 
 
-def _part(name: str) -> Callable[[Outcome], Key]:
+def _detail_key(name: str) -> Callable[[Outcome], Key]:
     return lambda outcome: finite(outcome.detail.get(name))
 
 
-def _group(field: str) -> Callable[[Outcome], Key]:
-    return lambda outcome: _number(outcome.groups.get(field))
+def _group_key(field: str) -> Callable[[Outcome], Key]:
+    return lambda outcome: _number_or_text(outcome.groups.get(field))
 
 
-def _words(outcome: Outcome) -> Key:
-    """How many words the first text of an item has."""
-    text = next((text for name in TEXTS if isinstance(text := outcome.detail.get(name), str)), None)
+def _word_count(outcome: Outcome) -> Key:
+    text = next((text for name in TEXT_DETAILS if isinstance(text := outcome.detail.get(name), str)), None)
     return None if text is None else float(len(text.split()))
 
 
-def _number(text: str | None) -> Key:
-    """A text that is a number as one."""
+def _number_or_text(text: str | None) -> Key:
     try:
         return text if text is None else finite(float(text))
     except ValueError:

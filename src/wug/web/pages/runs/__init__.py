@@ -1,12 +1,10 @@
-"""The first page: models by suites with their newest results; the list of runs, and what is done with them."""
+"""The home page with the grid of newest results, the list of runs, and actions on runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import parse_qs
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -15,129 +13,145 @@ from wug.brief import short_names
 from wug.errors import InputError
 from wug.runs import tidying
 from wug.runs.shelf import Run, Summary
-from wug.web.downloads import table
-from wug.web.pages.runs.grid import STEPS, Grid, Source, choose, grid
-from wug.web.pages.runs.grid_query import Wanted
-from wug.web.pages.runs.run_list import Entry, entry, fitting, listing
-from wug.web.result_view import headline
-from wug.web.site import Site, address
-from wug.web.templating import Json
+from wug.web.downloads import table_response
+from wug.web.pages.runs.grid import GridSource, build_grid, select
+from wug.web.pages.runs.grid_query import GridQuery
+from wug.web.pages.runs.grid_view import SHADE_THRESHOLDS, ResultGrid
+from wug.web.pages.runs.run_list import RunEntry, matching_results, matching_runs, run_entry, run_page
+from wug.web.request_body import Form, form_endpoint
+from wug.web.result_view import summary_headline
+from wug.web.site import Site, build_url, site_of
 
 NAV = ("Runs", "/", 0)
 COLUMNS = (
     "run", "name", "model", "status", "started", "suite", "kind", "check", "value", "low", "high", "method", "n",
     "result",
 )  # fmt: skip
-RECENT, NEWS = 10, 5
-"""Of the latest runs those that failed or were broken off are told first; so many at most."""
-ACTS = ("compare", "remove", "restore", "purge")
+RECENT_RUNS = 10
+"""Runs among which failed and interrupted ones are news."""
+MAX_FAILED_NEWS, MAX_RUNNING_NEWS = 5, 20
+ACTIONS = ("compare", "remove", "restore", "purge")
 
 
-def routes(site: Site) -> list[BaseRoute]:
-    """The first page, the list of runs, their tables, and what is sent to change them."""
-
-    def home(request: Request) -> Response:
-        wanted = Wanted.of(request.query_params)
-        with site.shelf.snapshot():
-            state, going = site.shelf.state()
-            found = latest(site, wanted)
-            runs = site.shelf.runs()
-            return site.page(
-                request,
-                "runs.html",
-                grid=found,
-                wanted=wanted,
-                state=state,
-                going=going,
-                steps=STEPS,
-                news=_news(runs),
-                **_counts(site, runs),
-            )
-
-    def listed(request: Request) -> Response:
-        wanted = Wanted.of(request.query_params)
-        with site.shelf.snapshot():
-            state, going = site.shelf.state()
-            runs = site.shelf.runs()
-            return site.page(
-                request,
-                "list_of_runs.html",
-                listing=listing(_shown(site, runs, wanted), site.shelf.overview(), wanted),
-                wanted=wanted,
-                state=state,
-                going=going,
-                gone=_numbers(request.query_params.get("gone", "")),
-                back=_numbers(request.query_params.get("back", "")),
-                **_counts(site, runs),
-            )
-
-    def rows(request: Request) -> Response:
-        return table(request.path_params["form"], "runs", COLUMNS, _rows(site, Wanted.of(request.query_params)))
-
-    def newest(request: Request) -> Response:
-        found = choose(_source(site), Wanted.of(request.query_params))
-        each = (_row(run, kept) for run, kept in found.each())
-        return table(request.path_params["form"], "results", COLUMNS, each)
-
-    async def act(request: Request) -> Response:
-        given = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
-        return Json({"address": await run_in_threadpool(_act, site, given)})
-
-    return [
-        Route("/", home),
-        Route("/runs", listed),
-        Route("/runs", act, methods=["POST"]),
-        Route("/runs.{form}", rows),
-        Route("/results.{form}", newest),
-    ]
+def _home(request: Request) -> Response:
+    site, query = site_of(request), GridQuery.parse(request.query_params)
+    with site.reader.snapshot():
+        state, running = site.reader.state()
+        runs = site.reader.runs()
+        return site.render(
+            request,
+            "runs.html",
+            grid=result_grid(site, query),
+            grid_query=query,
+            state=state,
+            going=running,
+            thresholds=SHADE_THRESHOLDS,
+            news=_news(runs),
+            **_tab_counts(site, runs),
+        )
 
 
-def latest(site: Site, wanted: Wanted) -> Grid:
-    """Models by suites, as the first page shows them."""
-    return grid(_source(site), wanted)
+def _list(request: Request) -> Response:
+    site, query = site_of(request), GridQuery.parse(request.query_params)
+    with site.reader.snapshot():
+        state, running = site.reader.state()
+        runs = site.reader.runs()
+        return site.render(
+            request,
+            "run_list.html",
+            run_page=run_page(_runs_of_tab(site, runs, query), site.reader.overview(), query),
+            grid_query=query,
+            state=state,
+            going=running,
+            removed_now=_parse_ids(request.query_params.get("gone", "")),
+            restored_now=_parse_ids(request.query_params.get("back", "")),
+            **_tab_counts(site, runs),
+        )
 
 
-def _source(site: Site) -> Source:
-    runs = [run for run in site.shelf.runs() if not run.is_draft]
-    kept = {run.id for run in runs}
-    results = [one for one in site.shelf.overview() if one.run in kept]
-    return Source(runs, results, {row["id"]: str(row["name"]) for row in site.shelf.each("SELECT * FROM sweeps")})
+def _runs_table(request: Request) -> Response:
+    rows = _run_rows(site_of(request), GridQuery.parse(request.query_params))
+    return table_response(request.path_params["form"], "runs", COLUMNS, rows)
 
 
-def _counts(site: Site, runs: Sequence[Run]) -> dict[str, int]:
-    """How many runs there are behind each tab."""
+def _grid_table(request: Request) -> Response:
+    found = select(_grid_source(site_of(request)), GridQuery.parse(request.query_params))
+    rows = (_row(run, kept) for run, kept in found.results())
+    return table_response(request.path_params["form"], "results", COLUMNS, rows)
+
+
+def _act(request: Request, form: Form) -> str:
+    """Compare, remove, restore or purge runs."""
+    site, action = site_of(request), form.get("do", [""])[0]
+    if action not in ACTIONS:
+        raise InputError(f"{action!r} is not an action on runs: {', '.join(ACTIONS)}")
+    ids = _parse_ids(",".join(form.get("run", [])))
+    if action == "purge":
+        with site.open_store() as store:
+            tidying.purge(store)
+        return "/runs"
+    if not ids:
+        raise InputError("no run is selected: select one or more, then try again")
+    if action == "compare":
+        return build_url("/compare", {"run": tuple(ids)})
+    joined = ",".join(map(str, ids))
+    with site.open_store() as store:
+        runs = [site.reader.run(id, removed=True) for id in ids]
+        if action == "remove":
+            tidying.remove(store, runs)
+            return build_url("/runs", {"gone": joined})
+        tidying.restore(store, runs)
+    return build_url("/runs", {"back": joined})
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/", _home),
+    Route("/runs", _list),
+    Route("/runs", form_endpoint(_act), methods=["POST"]),
+    Route("/runs.{form}", _runs_table),
+    Route("/results.{form}", _grid_table),
+]
+
+
+def result_grid(site: Site, query: GridQuery) -> ResultGrid:
+    """The grid on the home page."""
+    return build_grid(_grid_source(site), query)
+
+
+def _grid_source(site: Site) -> GridSource:
+    runs = [run for run in site.reader.runs() if not run.is_draft]
+    ids = {run.id for run in runs}
+    return GridSource(runs, [one for one in site.reader.overview() if one.run in ids], site.reader.sweep_names())
+
+
+def _tab_counts(site: Site, runs: Sequence[Run]) -> dict[str, int]:
     drafts = sum(run.is_draft for run in runs)
-    return {"runs": len(runs) - drafts, "drafts": drafts, "removed": len(site.shelf.runs(removed=True))}
+    return {"runs": len(runs) - drafts, "drafts": drafts, "removed": len(site.reader.runs(removed=True))}
 
 
-def _news(runs: Sequence[Run]) -> list[Entry]:
-    """The runs that go on, and those of the latest ones that failed or were broken off."""
+def _news(runs: Sequence[Run]) -> list[RunEntry]:
+    """Unfinished runs, and recent ones that failed or were interrupted."""
     names = short_names(run.model for run in runs)
-    going = [run for run in runs if run.status == "running"]
-    broken = [run for run in runs[:RECENT] if run.status in ("failed", "interrupted") and not run.is_draft]
-    return [entry(run, names) for run in (*going[: 4 * NEWS], *broken[:NEWS])]
+    running = [run for run in runs if run.status == "running"]
+    failed = [run for run in runs[:RECENT_RUNS] if run.status in ("failed", "interrupted") and not run.is_draft]
+    return [run_entry(run, names) for run in (*running[:MAX_RUNNING_NEWS], *failed[:MAX_FAILED_NEWS])]
 
 
-def _shown(site: Site, runs: Sequence[Run], wanted: Wanted) -> list[Run]:
-    """The runs behind the tab that is wanted."""
-    if wanted.show == "removed":
-        return site.shelf.runs(removed=True)
-    return [run for run in runs if run.is_draft == (wanted.show == "drafts")]
+def _runs_of_tab(site: Site, runs: Sequence[Run], query: GridQuery) -> list[Run]:
+    if query.show == "removed":
+        return site.reader.runs(removed=True)
+    return [run for run in runs if run.is_draft == (query.show == "drafts")]
 
 
-def _rows(site: Site, wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """A row for each result of the runs that the filters let through."""
-    results = site.shelf.overview()
-    by_run: dict[int, list[Summary]] = {}
-    for kept in results:
-        if (not wanted.kind or kept.kind == wanted.kind) and wanted.suite.lower() in kept.suite.lower():
-            by_run.setdefault(kept.run, []).append(kept)
-    for run in fitting(_shown(site, site.shelf.runs(), wanted), results, wanted):
-        yield from (_row(run, kept) for kept in by_run.get(run.id, ()))
+def _run_rows(site: Site, query: GridQuery) -> Iterator[dict[str, Any]]:
+    """One row per result of the runs that match a query."""
+    results = matching_results(site.reader.overview(), query)
+    for run in matching_runs(_runs_of_tab(site, site.reader.runs(), query), results, query):
+        yield from (_row(run, kept) for kept in results.get(run.id, ()))
 
 
 def _row(run: Run, kept: Summary) -> dict[str, Any]:
-    shown = headline(kept)
+    shown = summary_headline(kept)
     method = next((e.method for e in kept.estimates if shown and e.check == shown.check), None)
     value = {"check": shown.check, "value": shown.value, "low": shown.low, "high": shown.high} if shown else {}
     return {
@@ -155,31 +169,7 @@ def _row(run: Run, kept: Summary) -> dict[str, Any]:
     }
 
 
-def _act(site: Site, given: dict[str, list[str]]) -> str:
-    """What is done with the runs that were chosen; the address to go on to comes back."""
-    act = given.get("do", [""])[0]
-    if act not in ACTS:
-        raise InputError(f"runs can be {', '.join(ACTS)}d, and {act!r} is none of that")
-    numbers = _numbers(",".join(given.get("run", [])))
-    if act == "purge":
-        with site.writable() as store:
-            tidying.purge(store)
-        return "/runs"
-    if not numbers:
-        raise InputError("no run is ticked: tick one or more, then try again")
-    told = ",".join(map(str, numbers))
-    if act == "compare":
-        return address("/compare", {"run": tuple(numbers)})
-    with site.writable() as store:
-        found = [site.shelf.run(number, removed=True) for number in numbers]
-        if act == "remove":
-            tidying.remove(store, found)
-            return address("/runs", {"gone": told})
-        tidying.restore(store, found)
-    return address("/runs", {"back": told})
-
-
-def _numbers(text: str) -> list[int]:
-    """The numbers in a text with commas between them; what is none is left out."""
+def _parse_ids(text: str) -> list[int]:
+    """Comma-separated numbers; anything else is ignored."""
     parts = [part.strip() for part in text.split(",")]
     return list(dict.fromkeys(int(part) for part in parts if part.isdecimal() and len(part) < 16))[:1000]

@@ -1,4 +1,4 @@
-"""What the address of the grid, or of the list of runs, asks for."""
+"""Query parameters of the grid and of the list of runs."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from wug.web.site import address, page_number
+from wug.web.site import build_url, parse_page_number
 
-PINS = 20
-"""Rows or columns that can be pinned."""
-NAMES = {"text": "q", "pins": "pin", "pinned_suites": "pincol"}
-"""What fields are called in an address where it is something else."""
-USUAL = "-newest"
+MAX_PINS = 20
+"""Maximum number of pinned rows or columns."""
+PARAMETERS = {"text": "q", "pins": "pin", "pinned_suites": "pincol"}
+"""Names of query parameters that differ from the field."""
+DEFAULT_SORT = "-newest"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The wishes in an address."""
+class GridQuery:
+    """Filters, order, page and pins."""
 
     text: str = ""
-    """What a model's name contains; of a run, also its own name, its number, command, note or a suite."""
+    """Part of a model's name; for a run also of its own name, id, command, note or suites."""
     kind: str = ""
-    circuit: str = ""
+    """The family."""
+    phenomenon: str = ""
     suite: str = ""
-    """What a suite's name contains."""
+    """Part of a suite's name."""
     model: str = ""
-    """The identity of a model."""
+    """A model's id."""
     status: str = ""
     show: str = ""
-    """`drafts` or `removed`; other runs where it is neither."""
-    sort: str = USUAL
-    """A column, or `suite:NAME`; with `-` in front from the top down."""
+    """`drafts` or `removed`; anything else for the other runs."""
+    sort: str = DEFAULT_SORT
+    """A column, or `suite:NAME`; descending with `-` in front."""
     page: int = 1
     columns: int = 1
     """The page of suites."""
@@ -41,50 +42,50 @@ class Wanted:
     pinned_suites: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, query: QueryParams) -> Wanted:
-        """What an address asks for; what makes no sense is as if it were not there."""
+    def parse(cls, query: QueryParams) -> GridQuery:
+        """Parse query parameters; invalid values are ignored."""
         return cls(
             text=query.get("q", "").strip(),
             kind=query.get("kind", ""),
-            circuit=query.get("circuit", ""),
+            phenomenon=query.get("phenomenon", ""),
             suite=query.get("suite", ""),
             model=query.get("model", ""),
             status=query.get("status", ""),
             show=query.get("show", ""),
-            sort=query.get("sort") or USUAL,
-            page=page_number(query.get("page", "")),
-            columns=page_number(query.get("columns", "")),
-            pins=tuple(dict.fromkeys(query.getlist("pin")))[:PINS],
-            pinned_suites=tuple(dict.fromkeys(query.getlist("pincol")))[:PINS],
+            sort=query.get("sort") or DEFAULT_SORT,
+            page=parse_page_number(query.get("page", "")),
+            columns=parse_page_number(query.get("columns", "")),
+            pins=tuple(dict.fromkeys(query.getlist("pin")))[:MAX_PINS],
+            pinned_suites=tuple(dict.fromkeys(query.getlist("pincol")))[:MAX_PINS],
         )
 
     @property
-    def filtered(self) -> bool:
-        """Whether it asks for a part alone."""
-        return bool(self.text or self.kind or self.circuit or self.suite or self.model or self.status)
+    def is_filtered(self) -> bool:
+        """Whether any filter is set."""
+        return bool(self.text or self.kind or self.phenomenon or self.suite or self.model or self.status)
 
-    def link(self, path: str = "/", **changed: Any) -> str:
-        """The address of the same with something changed."""
-        usual = Wanted()
+    def url(self, path: str = "/", **changed: Any) -> str:
+        """The URL of this query with some fields changed."""
+        default = GridQuery()
         given: dict[str, Any] = {}
         for field in fields(self):
             value = changed.get(field.name, getattr(self, field.name))
-            given[NAMES.get(field.name, field.name)] = "" if value == getattr(usual, field.name) else value
-        return address(path, given)
+            given[PARAMETERS.get(field.name, field.name)] = "" if value == getattr(default, field.name) else value
+        return build_url(path, given)
 
-    def sorted_by(self, column: str, path: str = "/") -> str:
-        """The address of the same sorted by a column; by the one it is sorted by, the other way round."""
-        falls = column in ("newest", "run", "started", "suites") or column.startswith("suite:")
-        usual, other = (f"-{column}", column) if falls else (column, f"-{column}")
-        return self.link(path, sort=other if self.sort == usual else usual, page=1)
+    def sort_url(self, column: str, path: str = "/") -> str:
+        """The URL that sorts by a column; reversed if it is sorted by it already."""
+        descending = column in ("newest", "run", "started", "suites") or column.startswith("suite:")
+        first, second = (f"-{column}", column) if descending else (column, f"-{column}")
+        return self.url(path, sort=second if self.sort == first else first, page=1)
 
-    def pinning(self, key: str) -> str:
-        """The address of the same with a row pinned, or no longer pinned."""
-        return self.link(pins=_toggled(self.pins, key))
+    def pin_url(self, key: str) -> str:
+        """The URL that pins a row, or unpins it."""
+        return self.url(pins=_toggled(self.pins, key))
 
-    def pinning_suite(self, suite: str) -> str:
-        """The address of the same with a column pinned, or no longer pinned."""
-        return self.link(pinned_suites=_toggled(self.pinned_suites, suite))
+    def pin_suite_url(self, suite: str) -> str:
+        """The URL that pins a column, or unpins it."""
+        return self.url(pinned_suites=_toggled(self.pinned_suites, suite))
 
 
 def _toggled(pins: tuple[str, ...], key: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The list of runs: which are shown, in which order."""
+"""The list of runs: filters, order, pages."""
 
 from __future__ import annotations
 
@@ -8,47 +8,52 @@ from dataclasses import dataclass
 from wug.brief import short_names
 from wug.runs.progress import in_words
 from wug.runs.shelf import Run, Summary
-from wug.web.pages.runs.grid import digest
-from wug.web.pages.runs.grid_query import Wanted
+from wug.web.pages.runs.grid import fingerprint
+from wug.web.pages.runs.grid_query import GridQuery
+from wug.web.site import page_count
 
-ROWS = 50
-"""Runs on a page."""
-SORTS = ("run", "name", "model", "status", "suites", "started")
+RUNS_PER_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RunEntry:
     """A run in the list."""
 
     run: Run
     model: str
-    """What its model is called."""
-    news: str
-    """How far it is, or why it failed; empty of one that is complete."""
-    mark: str
+    """Short name of the model."""
+    message: str
+    """Progress of an unfinished run, or why it failed; empty for a complete one."""
+    fingerprint: str
     """Changes with anything that the entry shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """A page of the list."""
+class RunPage:
+    """One page of the list."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[RunEntry, ...]
     total: int
-    """Of all pages."""
+    """Runs on all pages."""
     pages: int
     statuses: tuple[str, ...]
-    mark: str
+    """Choices of the filter."""
+    fingerprint: str
 
 
-def fitting(runs: Sequence[Run], results: Sequence[Summary], wanted: Wanted) -> list[Run]:
-    """The runs that are wanted, in their order."""
-    suites: dict[int, set[str]] = {}
+def matching_results(results: Sequence[Summary], query: GridQuery) -> dict[int, list[Summary]]:
+    """The results that match the family and suite of a query, by run."""
+    found: dict[int, list[Summary]] = {}
     for kept in results:
-        if (not wanted.kind or kept.kind == wanted.kind) and wanted.suite.lower() in kept.suite.lower():
-            suites.setdefault(kept.run, set()).add(kept.suite)
-    found = [run for run in runs if _fits(run, suites, wanted)]
-    column, falls = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
+        if (not query.kind or kept.kind == query.kind) and query.suite.lower() in kept.suite.lower():
+            found.setdefault(kept.run, []).append(kept)
+    return found
+
+
+def matching_runs(runs: Sequence[Run], results: Mapping[int, Sequence[Summary]], query: GridQuery) -> list[Run]:
+    """The runs that match a query, sorted; `results` are those that match it, by run."""
+    found = [run for run in runs if _matches(run, {kept.suite for kept in results.get(run.id, ())}, query)]
+    column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
     keys = {
         "name": lambda run: (not run.name, (run.name or "").lower(), run.id),
         "model": lambda run: (False, run.model.lower(), run.id),
@@ -57,48 +62,46 @@ def fitting(runs: Sequence[Run], results: Sequence[Summary], wanted: Wanted) -> 
         "started": lambda run: (False, run.started, run.id),
     }
     if column not in keys:
-        return sorted(found, key=lambda run: run.id, reverse=falls or column != "run")
-    return sorted(found, key=keys[column], reverse=falls)
+        return sorted(found, key=lambda run: run.id, reverse=descending or column != "run")
+    return sorted(found, key=keys[column], reverse=descending)
 
 
-def listing(runs: Sequence[Run], results: Sequence[Summary], wanted: Wanted) -> Listing:
-    """The page of the list that is wanted."""
-    found = fitting(runs, results, wanted)
-    pages = max(1, -(-len(found) // ROWS))
-    first = (min(wanted.page, pages) - 1) * ROWS
+def run_page(runs: Sequence[Run], results: Sequence[Summary], query: GridQuery) -> RunPage:
+    """The requested page of the list."""
+    found = matching_runs(runs, matching_results(results, query), query)
+    pages = page_count(len(found), RUNS_PER_PAGE)
+    first = (min(query.page, pages) - 1) * RUNS_PER_PAGE
     names = short_names(run.model for run in runs)
-    entries = tuple(entry(run, names) for run in found[first : first + ROWS])
-    return Listing(
+    entries = tuple(run_entry(run, names) for run in found[first : first + RUNS_PER_PAGE])
+    return RunPage(
         entries=entries,
         total=len(found),
         pages=pages,
         statuses=tuple(sorted({run.status for run in runs})),
-        mark=digest([str(one.run.id) for one in entries] + [str(len(found))]),
+        fingerprint=fingerprint([str(one.run.id) for one in entries] + [str(len(found))]),
     )
 
 
-def entry(run: Run, names: Mapping[str, str]) -> Entry:
-    """A run as the list shows it."""
-    news = news_of(run)
-    said = (run.status, run.finished, run.suites, run.name, run.note, run.removed, news)
-    return Entry(run, names.get(run.model, run.model), news, digest([str(part) for part in said]))
+def run_entry(run: Run, names: Mapping[str, str]) -> RunEntry:
+    """A run as the list shows it; `names` are short names by model id."""
+    message = _message(run)
+    shown = (run.status, run.finished, run.suites, run.name, run.note, run.removed, message)
+    return RunEntry(run, names.get(run.model, run.model), message, fingerprint([str(part) for part in shown]))
 
 
-def news_of(run: Run) -> str:
-    """How far a run is that goes on or was broken off, or why it failed; empty of one that is complete."""
+def _message(run: Run) -> str:
     if run.status in ("running", "interrupted"):
         return "" if run.progress is None else in_words(run.progress, going=run.status == "running")
     return run.message or "" if run.status == "failed" else ""
 
 
-def _fits(run: Run, suites: Mapping[int, set[str]], wanted: Wanted) -> bool:
-    if wanted.status and run.status != wanted.status:
+def _matches(run: Run, suites: set[str], query: GridQuery) -> bool:
+    if query.status and run.status != query.status:
         return False
-    if wanted.model and wanted.model not in (run.model, f"sweep:{run.sweep}"):
+    if query.model and query.model not in (run.model, f"sweep:{run.sweep}"):
         return False
-    own = suites.get(run.id, set())
-    if (wanted.kind or wanted.suite) and not own:
+    if (query.kind or query.suite) and not suites:
         return False
-    text = wanted.text.lower()
-    said = (run.model, run.command, str(run.id), run.name or "", run.note or "", run.message or "", *own)
-    return not text or any(text in one.lower() for one in said)
+    text = query.text.lower()
+    searched = (run.model, run.command, str(run.id), run.name or "", run.note or "", run.message or "", *suites)
+    return not text or any(text in one.lower() for one in searched)

@@ -1,4 +1,4 @@
-"""Scored sentences as a page shows them: tokens with their bits, where they first differ, the totals."""
+"""Scored sentences as the page shows them: tokens with their surprisal, the first difference, totals."""
 
 from __future__ import annotations
 
@@ -7,45 +7,43 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wug.show.scripts import Direction, characters, direction, first_texts, joining, runs
-from wug.types import Scored, Token
-
-BITS, SHADES = 2, 10
-"""Bits to a shade, and shades: as everywhere else."""
+from wug.show.view import shade
+from wug.types import LN2, Scored, Token
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A token as the page shows it, or several that are one character together."""
+class TokenBox:
+    """A token as the page shows it, or several tokens that make up one character."""
 
     text: str
     bits: str
     shade: str
-    """The class of its colour."""
+    """CSS class of the background."""
     differs: bool = False
-    """Whether it is the first token that another sentence has not in this place."""
+    """Whether it is the first token that not all sentences share."""
     joined: bool = False
-    """Whether it goes on with the word of the token before it."""
+    """Whether it continues the word of the previous token."""
     parts: int = 1
-    """Tokens that it stands for: several where each is a part of one character."""
+    """Number of tokens; several if each is a part of one character."""
     place: int = 0
-    """Which token of the sentence it is, or begins with."""
+    """Index of its first token."""
     entropy: str = ""
-    """Bits, of the distribution that its first token comes from; empty where that is not known."""
+    """Entropy in bits at its first token; empty if unknown."""
     rank: str = ""
-    """Of its first token among all by probability; empty where that is not known."""
+    """Rank of its first token by probability; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScoredSentence:
     """A sentence with its tokens."""
 
     text: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TokenBox, ...]
     total: str
     mean: str
-    """Bits a token."""
+    """Bits per token."""
     change: str = ""
-    """Bits more or fewer than the first sentence; empty for the first itself."""
+    """Difference from the first sentence in bits; empty for the first."""
     least: bool = False
     """Whether it is the least surprising of several."""
     unscored: int = 0
@@ -53,36 +51,36 @@ class Line:
 
     @property
     def direction(self) -> Direction:
-        """Which way the sentence runs."""
+        """Writing direction of the sentence."""
         return direction(self.text)
 
     @property
-    def runs(self) -> list[tuple[Direction, tuple[Piece, ...]]]:
-        """The pieces that run the same way together."""
+    def runs(self) -> list[tuple[Direction, tuple[TokenBox, ...]]]:
+        """Tokens grouped into runs of one writing direction."""
         found = runs([piece.text for piece in self.pieces])
         return [(run.direction, self.pieces[run.places.start : run.places.stop]) for run in found]
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """What one model says of all sentences."""
+class ModelPanel:
+    """One model's scores for all sentences."""
 
     model: str
-    lines: tuple[Line, ...]
+    lines: tuple[ScoredSentence, ...]
     ended: bool = True
     error: str = ""
     verdict: str = ""
 
 
-def panel(model: str, scored: Sequence[Scored]) -> Panel:
-    """The sentences as one model has them."""
+def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
+    """The panel of one model."""
     totals = [one.surprisal() for one in scored]
-    first = differing([one.tokens for one in scored])
+    first = first_difference([one.tokens for one in scored])
     least = min(totals) if len(set(totals)) > 1 else None
     lines = tuple(
-        Line(
+        ScoredSentence(
             text=one.text,
-            pieces=tuple(_pieces(one, first)),
+            pieces=tuple(_boxes(one, first)),
             total=_bits(total),
             mean=_bits(total / len(known)) if (known := [t for t in one.tokens if t.logprob is not None]) else "–",
             change="" if index == 0 else _signed(total - totals[0]),
@@ -91,11 +89,11 @@ def panel(model: str, scored: Sequence[Scored]) -> Panel:
         )
         for index, (one, total) in enumerate(zip(scored, totals, strict=True))
     )
-    return Panel(model, lines, verdict=_verdict(totals))
+    return ModelPanel(model, lines, verdict=_verdict(totals))
 
 
-def differing(sentences: Sequence[Sequence[Token]]) -> int | None:
-    """Which token is the first that not all sentences share; None for one sentence, or where all are alike."""
+def first_difference(sentences: Sequence[Sequence[Token]]) -> int | None:
+    """Index of the first token that not all sentences share; None if there is none."""
     if len(sentences) < 2:
         return None
     for index in range(max(map(len, sentences))):
@@ -104,34 +102,45 @@ def differing(sentences: Sequence[Sequence[Token]]) -> int | None:
     return None
 
 
+def token_candidates(tokens: Sequence[Token]) -> list[dict[str, str]]:
+    """The most probable tokens at a position: text, bits and percent."""
+    return [
+        {
+            "text": token.text.strip() or "␣",
+            "bits": _bits(-token.logprob / LN2),
+            "percent": f"{100 * math.exp(token.logprob):.1f}",
+        }
+        for token in tokens
+        if token.logprob is not None
+    ]
+
+
 def _verdict(totals: Sequence[float]) -> str:
     if len(totals) < 2:
         return ""
     low = min(totals)
     if all(total == low for total in totals):
-        return "All sentences are as surprising."
-    place = totals.index(low) + 1
+        return "All sentences are equally surprising."
     second = sorted(totals)[1]
-    more = f"by {_bits(second - low)} bits" if second > low else "with another one"
-    return f"Sentence {place} is the least surprising, {more}."
+    margin = f"by {_bits(second - low)} bits" if second > low else "tied with another one"
+    return f"Sentence {totals.index(low) + 1} is the least surprising, {margin}."
 
 
-def _pieces(scored: Scored, first: int | None) -> Iterator[Piece]:
-    """The tokens; those that are parts of one character as one, with the bits of all of them."""
+def _boxes(scored: Scored, first: int | None) -> Iterator[TokenBox]:
+    """The tokens; those that make up one character as one, with their total surprisal."""
     texts, tokens = first_texts(scored), scored.tokens
     together = characters(texts)
-    joined = [_goes_on(scored.text, tokens[some.start].start) for some in together]
+    joined = [_continues_word(scored.text, tokens[some.start].start) for some in together]
     shown = joining(["".join(text for place in some if (text := texts[place])) for some in together], joined)
-    for some, text, goes_on in zip(together, shown, joined, strict=True):
+    for some, text, is_joined in zip(together, shown, joined, strict=True):
         known = [bits for place in some if (bits := tokens[place].surprisal) is not None]
-        bits = sum(known) if known else None
-        shade = "sx" if bits is None else f"s{min(SHADES - 1, max(0, int(min(bits, 1e6) / BITS)))}"
-        yield Piece(
+        bits = min(sum(known), 1e6) if known else None
+        yield TokenBox(
             text=text.strip() or "␣",
-            bits="–" if bits is None else _bits(bits),
-            shade=shade,
+            bits="–" if bits is None else _bits(sum(known)),
+            shade=shade(bits),
             differs=first in some,
-            joined=goes_on,
+            joined=is_joined,
             parts=len(some),
             place=some.start,
             entropy=_entropy(scored, some.start),
@@ -141,7 +150,7 @@ def _pieces(scored: Scored, first: int | None) -> Iterator[Piece]:
 
 def _entropy(scored: Scored, place: int) -> str:
     nats = None if scored.entropies is None else scored.entropies[place]
-    return "" if nats is None else _bits(nats / math.log(2))
+    return "" if nats is None else _bits(nats / LN2)
 
 
 def _rank(scored: Scored, place: int) -> str:
@@ -149,29 +158,13 @@ def _rank(scored: Scored, place: int) -> str:
     return "" if rank is None else f"{rank:,}"
 
 
-def candidates(tokens: Sequence[Token]) -> list[dict[str, str]]:
-    """The most probable tokens of a place as a page shows them: text, bits, percent."""
-    return [
-        {
-            "text": token.text.strip() or "␣",
-            "bits": _bits(-token.logprob / math.log(2)),
-            "percent": f"{100 * math.exp(token.logprob):.1f}",
-        }
-        for token in tokens
-        if token.logprob is not None
-    ]
-
-
-def _goes_on(text: str, place: int) -> bool:
-    """Whether a word goes on at a place."""
+def _continues_word(text: str, place: int) -> bool:
     return 0 < place < len(text) and not text[place - 1].isspace()
 
 
 def _bits(value: float) -> str:
-    return "∞" if value == float("inf") else f"{value + 0.0:.1f}".replace("-", "−")
+    return "∞" if value == math.inf else f"{value + 0.0:.1f}".replace("-", "−")
 
 
 def _signed(value: float) -> str:
-    if value != value or value in (float("inf"), float("-inf")):
-        return "–"
-    return f"{'+' if value >= 0 else '−'}{abs(value):.1f}"
+    return f"{'+' if value >= 0 else '−'}{abs(value):.1f}" if math.isfinite(value) else "–"

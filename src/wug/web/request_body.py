@@ -1,0 +1,111 @@
+"""Endpoints that receive JSON or a form, with the body validated before use."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+from urllib.parse import parse_qs
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wug.errors import InputError
+from wug.web.templating import JsonResponse
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+JsonObject: TypeAlias = dict[str, Any]
+Form: TypeAlias = dict[str, list[str]]
+
+MAX_DEPTH = 60
+"""Maximum nesting of objects and lists; a suite needs six."""
+MAX_TIME_MS = 8_640_000_000_000_000
+"""Latest time that JavaScript can represent, in milliseconds since 1970."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def json_endpoint(handle: Callable[[Request, JsonObject], Response | JsonObject]) -> Endpoint:
+    """An endpoint for a JSON object; `handle` runs in a thread, and returns a response or data for one."""
+
+    async def endpoint(request: Request) -> Response:
+        given = parse_json_object(await request.body())
+        made = await run_in_threadpool(handle, request, given)
+        return made if isinstance(made, Response) else JsonResponse(made)
+
+    return endpoint
+
+
+def form_endpoint(handle: Callable[[Request, Form], str]) -> Endpoint:
+    """An endpoint for a form; `handle` runs in a thread, and returns the URL to go to."""
+
+    async def endpoint(request: Request) -> Response:
+        form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+        return JsonResponse({"address": await run_in_threadpool(handle, request, form)})
+
+    return endpoint
+
+
+def parse_json_object(body: bytes) -> JsonObject:
+    """Parse a JSON object; InputError if it is not one, or contains values that no file can store."""
+    try:
+        given = json.loads(body or b"{}", parse_constant=_reject_constant, parse_float=_finite)
+    except (ValueError, RecursionError):
+        raise InputError("the request body is not JSON") from None
+    if not isinstance(given, dict):
+        raise InputError("the request body is not a JSON object")
+    _validate(given, may_have_surrogates=_ESCAPED_SURROGATE.search(body) is not None)
+    return given
+
+
+def timestamp_ms(given: JsonObject, key: str) -> int:
+    """A time in milliseconds since 1970."""
+    found = given.get(key)
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= MAX_TIME_MS:
+        raise InputError(f"{key!r} should be a time in milliseconds since 1970")
+    return found
+
+
+def revision(given: JsonObject, key: str) -> int | None:
+    """The revision of a draft that the page has seen; None if it has seen none."""
+    found = given.get(key)
+    if found is not None and (isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= MAX_TIME_MS):
+        raise InputError(f"{key!r} should be a revision number, or null")
+    return found
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which no file or page can store, by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _validate(given: JsonObject, *, may_have_surrogates: bool) -> None:
+    level: list[Any] = [given]
+    for _ in range(MAX_DEPTH):
+        inner: list[Any] = []
+        for one in level:
+            values = [*one, *one.values()] if isinstance(one, dict) else one
+            if may_have_surrogates:
+                found = next((text for text in values if isinstance(text, str) and _SURROGATE.search(text)), None)
+                if found is not None:
+                    raise InputError(f"{found[:80]!r} contains half a character (a lone surrogate): write it again")
+            inner += [value for value in values if isinstance(value, dict | list)]
+        if not inner:
+            return
+        level = inner
+    raise InputError(f"the request body has more than {MAX_DEPTH} nested lists and objects")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
+def _reject_constant(text: str) -> None:
+    raise ValueError(f"{text} is not JSON")
