@@ -26,7 +26,7 @@ from timing import ROOT, Took, aim, took
 CACHED = "wug, answered by the cache"
 PLAIN = "from wug.cli.main import main; main()"
 LOADING = f"""
-from wug.runs import opening
+from wug.evaluation import opening
 load = opening.open_model
 def loaded(*named):
     opened = load(*named)

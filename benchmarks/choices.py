@@ -69,8 +69,8 @@ def plain_loop(folder: Path, device: str) -> Callable[[Path], Logprobs]:
 
 def through_wug(folder: Path, device: str) -> Callable[[Path], Logprobs]:
     """The suite, as `wug run` asks it."""
+    from wug.evaluation.opening import open_model
     from wug.families import choices
-    from wug.runs.opening import open_model
     from wug.types import Outcome
 
     model: Any = open_model(f"causal:{folder}", {"device": device})

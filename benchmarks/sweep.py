@@ -85,7 +85,7 @@ def broken(folder: Path, models: int, suite: str) -> None:
     cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     os.environ["RAY_ADDRESS"] = cluster.address
-    command += ["--engine", "ray"]
+    command += ["--executor", "ray"]
     began = time.monotonic()
     process = go(folder, command, "there")
     reached(folder, models // 4, process)
@@ -187,7 +187,7 @@ def make_checkpoints(folder: Path, count: int) -> None:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    from wug.runs.opening import builtin_models
+    from wug.evaluation.opening import builtin_models
 
     tokenizer = AutoTokenizer.from_pretrained(builtin_models()["wug-causal"])
     marks = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}

@@ -26,6 +26,7 @@ from typing import Any
 from wug.runs.cache import Cache
 from wug.runs.evaluate import record
 from wug.runs.opening import open_model, open_suites
+
 from wug.runs.store import Store
 from wug.web import authentication
 from wug.web.app import create_app

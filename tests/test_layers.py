@@ -35,11 +35,12 @@ ALLOWED = {
     "models": CORE | {"models", "families"},
     "train": CORE | {"models", "train"},
     "show": CORE | {"show"},
-    "runs": CORE | {"data", "families", "models", "train", "runs", ""},
-    "api": CORE | {"api", "families", "models", "runs", "show", "texts"},
-    "texts": CORE | {"families", "models", "runs", "texts"},
-    "web": CORE | {"runs", "show", "web", "families"},
-    "reproduce": CORE | {"data", "reproduce", "runs", "show"},
+    "runs": CORE | {"data", "evaluation", "families", "models", "train", "runs", ""},
+    "evaluation": CORE | {"data", "evaluation", "families", "models", "runs"},
+    "api": CORE | {"api", "evaluation", "families", "models", "runs", "show", "texts"},
+    "texts": CORE | {"evaluation", "families", "models", "runs", "texts"},
+    "web": CORE | {"evaluation", "runs", "show", "web", "families"},
+    "reproduce": CORE | {"data", "evaluation", "reproduce", "runs", "show"},
 }
 HEAVY = {
     "torch",

@@ -11,7 +11,7 @@ import pytest
 from command_line import wug
 from wug import registry
 from wug.errors import BrokenPlugin, UnknownName
-from wug.runs import opening
+from wug.evaluation import opening
 
 
 @pytest.fixture

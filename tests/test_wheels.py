@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import wug
-from wug.runs import opening
+from wug.evaluation import opening
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "packages" / "wug-models"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from wug.evaluation.opening import open_suites
 from wug.families.pcfgset.make.pcfgset import Plan, make
 from wug.files import write_lines
-from wug.runs.opening import open_suites
 from wug.types import Suite
 
 FUNCTIONS = "copy reverse repeat shift echo swap_first_last append prepend remove_first remove_second".split()

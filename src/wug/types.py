@@ -36,8 +36,6 @@ class Traits:
     """Runs on a GPU if there is one, with the options `device` and `dtype`."""
     shares_device: bool = False
     """Several models can share a GPU, one process each."""
-    prefetch: bool = False
-    """The next model can be loaded while another one is being scored."""
     sees_right_context: bool = False
     """Words to the right of a token change its probability."""
     windows: bool = False

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from answers import texts
-from wug.runs.opening import BUILTIN_MODELS, builtin_models, open_model
+from wug.evaluation.opening import BUILTIN_MODELS, builtin_models, open_model
 from wug.types import Request
 
 MODELS = builtin_models()

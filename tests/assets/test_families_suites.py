@@ -16,11 +16,11 @@ import pytest
 from command_line import wug
 from shares import cases
 from wug import registry
+from wug.evaluation.opening import builtin_suites, check_file, family_of, locate, open_suites
 from wug.families.cogs.make import data
 from wug.families.pcfgset.language import meaning, pairs
 from wug.families.pcfgset.make import pcfg
 from wug.files import read_lines
-from wug.runs.opening import builtin_suites, check_file, family_of, locate, open_suites
 
 SUITES = {
     # the name that a user gives: family, name in results, items, checksum

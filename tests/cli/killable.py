@@ -10,8 +10,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from wug.evaluation import opening
+from wug.evaluation.handle import ModelHandle
 from wug.models._spec import ModelSpec
-from wug.runs import opening
 from wug.types import Request, Scored
 
 
@@ -41,7 +42,7 @@ class SlowScorer:
 def main() -> None:
     asked, db, cache, pause = sys.argv[1:]
     opening.model_spec = lambda text, options=None, device=None: ModelSpec("oracle", "slow")
-    opening.open_model = lambda named, options=None: opening.Opened(SlowScorer(Path(asked), float(pause)))
+    opening.open_model = lambda named, options=None: ModelHandle.around(SlowScorer(Path(asked), float(pause)))
     from wug.cli.main import main as wug
 
     sys.argv = ["wug", "run", "wug_agreement_pp", "wug_reflexive", "--model", "slow:model", "--format", "json"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reference import reference
-from wug.runs.opening import builtin_suites
+from wug.evaluation.opening import builtin_suites
 
 Maker = Callable[..., Path]
 AGREEMENT = builtin_suites()["wug_agreement_pp"]

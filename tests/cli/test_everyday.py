@@ -13,7 +13,7 @@ import pytest
 
 from command_line import refused, wug
 from made_runs import keep, outcomes, result
-from wug.runs.opening import builtin_suites
+from wug.evaluation.opening import builtin_suites
 from wug.stats import estimates
 from wug.types import Check, Outcome, Result
 

@@ -128,8 +128,8 @@ def test_a_folder_named_like_a_built_in_suite_hides_nothing_from_the_list(
 
 def test_a_package_that_judging_needs_is_asked_for_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     from wug.errors import MissingExtra
+    from wug.evaluation import opening
     from wug.families import cogs
-    from wug.runs import opening
 
     def loaded(*args: object) -> None:
         raise AssertionError("the model was opened")
@@ -184,7 +184,7 @@ def test_without_packages_that_draw_a_report_has_the_numbers_of_its_charts(
 
 
 def _suite() -> Path:
-    from wug.runs.opening import builtin_suites
+    from wug.evaluation.opening import builtin_suites
 
     assert os.environ["WUG_DB"]
     return builtin_suites()["wug_agreement_pp"]

@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from patience import PATIENCE
 from shares import cases
-from wug.cli import main
-from wug.runs import ahead
 from wug.runs.store import Store
 
 SCRIPT = Path(__file__).with_name("killable.py")
@@ -98,17 +95,3 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
     assert "run the same command to resume" in errors
     assert "Traceback" not in errors
     assert Store(tmp_path / "wug.db").runs()[0].status == "interrupted"
-
-
-def test_an_interrupt_does_not_wait_for_models_that_are_loaded_ahead() -> None:
-    assert main.AHEAD == ahead.NAME
-    program = (
-        "import atexit, threading\n"
-        "from wug.cli.main import AHEAD, _end\n"
-        "atexit.register(print, 'Python ends')\n"
-        "threading.Thread(target=threading.Event().wait, name=AHEAD, daemon=True).start()\n"
-        "print('results', end='')\n"
-        "_end('interrupted', 130)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "results", "interrupted\n")

@@ -16,7 +16,7 @@ import pytest
 
 from answers import texts
 from command_line import Said, refused, wug
-from wug.runs.opening import model_spec, open_model
+from wug.evaluation.opening import model_spec, open_model
 from wug.runs.store import Store
 from wug.types import Request
 

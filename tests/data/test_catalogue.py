@@ -12,8 +12,8 @@ from reference import reference
 from wug import data, registry
 from wug.data.catalogue import File, TestSet, catalogue
 from wug.errors import UnknownName
+from wug.evaluation.opening import BUILTIN, builtin_suites
 from wug.options import read
-from wug.runs.opening import BUILTIN, builtin_suites
 
 SETS = list(catalogue().values())
 LICENCES = {"Apache-2.0", "BSD-3-Clause", "CC-BY-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "CC-BY-SA-4.0", "MIT"}

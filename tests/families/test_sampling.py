@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wug.evaluation.opening import open_suites
 from wug.families.sampling import limited, shared, shares
-from wug.runs.opening import open_suites
 
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=12)
 ROWS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("uvwxyz")), min_size=1, max_size=80)

@@ -169,7 +169,7 @@ def _load_once() -> None:
     """Keep loaded models for the whole process: only the first run pays."""
     import functools
 
-    from wug.runs import opening
+    from wug.evaluation import opening
 
     load = opening.open_model
     kept = functools.cache(lambda text, options: load(text, dict(options)))

@@ -69,7 +69,7 @@ class Campaign:
         import transformers
 
         import wug.cli.run
-        import wug.runs.evaluate
+        import wug.evaluation.evaluate
         import wug.train.loop  # noqa: F401
 
         transformers.logging.set_verbosity_error()
@@ -188,10 +188,11 @@ def _run(job: Job, home: Path, place: Path, kill: float | None = None) -> tuple[
 def _command(arguments: list[str]) -> None:
     """The command line, with models that are asked little at a time."""
     from wug.cli.main import main
-    from wug.runs import opening
+    from wug.evaluation import opening
+    from wug.evaluation.handle import ModelHandle
 
     load = opening.open_model
-    opening.open_model = lambda named, options=None: opening.Opened(_Paced(load(named, options)))
+    opening.open_model = lambda named, options=None: ModelHandle.around(_Paced(load(named, options)))
     sys.argv = ["wug", "-q", *arguments]
     main()
 

@@ -333,8 +333,8 @@ def _model(draw: random.Random) -> tuple[str, Any]:
 
 def _open_model(text: str, options: Any) -> None:
     from wug import registry
+    from wug.evaluation.opening import model_spec
     from wug.models.endpoint.client import Address
-    from wug.runs.opening import model_spec
 
     spec = model_spec(text, options)
     str(spec)

@@ -202,14 +202,14 @@ def _archive(draw: random.Random, data: bytes) -> bytes:
 
 
 def _checked(name: str, folder: Path) -> None:
-    from wug.runs.opening import check_file
+    from wug.evaluation.opening import check_file
 
     for problem in check_file(folder / name):
         str(problem).encode("utf-8", "backslashreplace")
 
 
 def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, kind: str | None = None) -> None:
-    from wug.runs.opening import open_suites
+    from wug.evaluation.opening import open_suites
     from wug.runs.signature import sign
 
     for suite in open_suites(str(folder / name), options or {}, kind):
@@ -219,7 +219,7 @@ def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, k
 
 def _converted(name: str, folder: Path) -> None:
     from wug import registry
-    from wug.runs.opening import family_of
+    from wug.evaluation.opening import family_of
 
     module: Any = registry.find("families", family_of(folder / name))
     if "convert" in vars(module):
@@ -305,7 +305,7 @@ def _folder(folder: Path) -> None:
 
 
 def _kind(folder: Path) -> None:
-    from wug.runs.opening import model_spec
+    from wug.evaluation.opening import model_spec
 
     model_spec(str(folder))
 

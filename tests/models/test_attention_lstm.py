@@ -18,6 +18,7 @@ from answers import noticed, texts
 from attention_models import SHAPE, SHAPES, VOCABULARY, WORDS, make
 from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
+from wug.evaluation.opening import model_spec, open_model
 from wug.models import attention_lstm as backend
 from wug.models._spec import ModelSpec
 from wug.models.attention_lstm.folder import (
@@ -26,7 +27,6 @@ from wug.models.attention_lstm.folder import (
     source_numbers,
 )
 from wug.models.attention_lstm.network import AttentionShape, attention_lstm
-from wug.runs.opening import model_spec, open_model
 
 
 @pytest.fixture(autouse=True)

@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny_seq2seq
+from evaluating import cached
 from patience import PATIENCE
 from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
+from wug.evaluation.evaluate import evaluate
+from wug.evaluation.opening import open_suites
 from wug.models import command
 from wug.models._spec import ModelSpec, parse
 from wug.models.command import BatchCommand, FilterCommand, answers
-from wug.runs.evaluate import ask_through, evaluate
-from wug.runs.opening import open_suites
 from wug.types import Result
 
 Writer = Callable[..., str]
@@ -83,7 +84,7 @@ def ask(text: str, sources: Sequence[str], **options: str) -> list[str]:
 
 
 def all_tests(model: FilterCommand | BatchCommand, folder: Path) -> list[Result]:
-    return list(evaluate(tiny_seq2seq.pcfg_tests(folder), ask_through(model)))
+    return list(evaluate(tiny_seq2seq.pcfg_tests(folder), cached(model)))
 
 
 def assert_right(results: Sequence[Result]) -> None:
@@ -117,7 +118,7 @@ def test_a_command_on_files_is_run_once_a_level(write: Writer, tmp_path: Path) -
         "unrolled\techo A1 B2 \t*1\nunrolled\tcopy *1\tA1 B2 B2\noriginal\tcopy echo A1 B2\tA1 B2 B2\n"
     )
     model = load(write(f"open({str(runs)!r}, 'a').write('x')\n{ON_FILES}") + " {source} {output}")
-    (result,) = evaluate(open_suites(str(tmp_path / "unrolled_test.tsv")), ask_through(model))
+    (result,) = evaluate(open_suites(str(tmp_path / "unrolled_test.tsv")), cached(model))
     assert result.status == "complete"
     assert runs.read_text() == "xx"
 

@@ -22,12 +22,13 @@ from hypothesis import strategies as st
 
 import tiny_seq2seq
 from answers import noticed, texts
+from evaluating import cached
 from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
+from wug.evaluation.evaluate import evaluate
 from wug.models import ctranslate
 from wug.models._spec import ModelSpec
 from wug.models.ctranslate import opennmt as _opennmt
-from wug.runs.evaluate import ask_through, evaluate
 
 torch = pytest.importorskip("torch")
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -286,7 +287,7 @@ def test_sentencepiece_tokens(tmp_path: Path) -> None:
 
 def test_the_five_pcfg_set_tests_run_end_to_end(checkpoint: Path, tmp_path: Path) -> None:
     model = load(checkpoint, max_length="10")
-    results = list(evaluate(tiny_seq2seq.pcfg_tests(tmp_path / "tests"), ask_through(model)))
+    results = list(evaluate(tiny_seq2seq.pcfg_tests(tmp_path / "tests"), cached(model)))
     assert [result.status for result in results] == ["complete"] * 5
     assert "ctranslate/model_step_9000.pt@" in str(results[0].signature)
 

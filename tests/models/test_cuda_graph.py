@@ -11,9 +11,9 @@ import torch
 import tiny_seq2seq
 from greedy_ways import alone, opened
 from shares import share
+from wug.evaluation.opening import builtin_models
 from wug.models.decoding import cuda_graph, static_batch
 from wug.models.decoding.greedy import TokenRules
-from wug.runs.opening import builtin_models
 
 Maker = Any
 

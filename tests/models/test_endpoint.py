@@ -729,7 +729,7 @@ def test_a_run_through_a_server_equals_one_with_the_model_itself(
         assert not again & {start + text for start in ("", "<|endoftext|>") for text in texts}
         direct = scorer(server, **dict(pair.split("=", 1) for pair in options[1::2])).score(list(map(Request, texts)))
     assert said.results[0]["estimates"] == own[0]["estimates"]
-    from wug.runs.opening import open_model
+    from wug.evaluation.opening import open_model
 
     same = open_model(f"causal:{folder}", dict(pair.split("=", 1) for pair in causal[1::2]))
     for left, right in zip(direct, same.score(list(map(Request, texts))), strict=True):

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError, ModelError
+from wug.evaluation.opening import model_spec, open_model
 from wug.models import lstm
 from wug.models._spec import ModelSpec
 from wug.models.lstm.folder import save_word_lstm
-from wug.runs.opening import model_spec, open_model
 from wug.types import Request
 
 WORDS = "<unk> <eos> who didn't she see ? the boy swims . Who".split()

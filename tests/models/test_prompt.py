@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 import tiny
 import tiny_seq2seq
 from answers import noticed, texts
+from evaluating import cached
 from shares import examples
 from wug.errors import InputError, ModelError, UnknownName
+from wug.evaluation.evaluate import evaluate
 from wug.models import prompt
 from wug.models._options import TEMPLATE
 from wug.models._spec import ModelSpec
 from wug.models.prompt import Template
-from wug.runs.evaluate import ask_through, evaluate
 from wug.types import Answer
 
 Maker = Callable[..., Path]
@@ -190,5 +191,5 @@ def test_wrong_options_and_folders_are_errors(tiny_causal: Maker, tmp_path: Path
 
 def test_the_five_pcfg_set_tests_run_end_to_end(tiny_causal: Maker, tmp_path: Path) -> None:
     model = load(tiny_causal("gpt2"), max_length="6")
-    results = list(evaluate(tiny_seq2seq.pcfg_tests(tmp_path), ask_through(model)))
+    results = list(evaluate(tiny_seq2seq.pcfg_tests(tmp_path), cached(model)))
     assert [result.status for result in results] == ["complete"] * 5

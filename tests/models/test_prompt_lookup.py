@@ -11,10 +11,10 @@ import torch
 
 import tiny_seq2seq
 from greedy_ways import alone, opened
+from wug.evaluation.opening import builtin_models
 from wug.models import seq2seq
 from wug.models.decoding import cuda_graph, prompt_lookup
 from wug.models.decoding.cuda_graph import CudaGraphDecoder
-from wug.runs.opening import builtin_models
 
 Maker = Any
 

@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 import tiny
 import tiny_seq2seq
 from answers import noticed, texts
+from evaluating import cached
 from shares import examples
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
+from wug.evaluation.evaluate import evaluate
 from wug.models import seq2seq
 from wug.models._spec import ModelSpec
 from wug.models.decoding.generation import Decoder
-from wug.runs.evaluate import ask_through, evaluate
 
 Maker = Callable[..., Path]
 ARCHITECTURES = ["t5", "bart", "marian"]
@@ -273,7 +274,7 @@ def test_the_five_pcfg_set_tests_run_end_to_end(made: Maker, tmp_path: Path) -> 
     suites = tiny_seq2seq.pcfg_tests(tmp_path)
     for architecture in ("t5", "bart"):
         model = load(made(architecture), max_length="6")
-        results = list(evaluate(suites, ask_through(model)))
+        results = list(evaluate(suites, cached(model)))
         assert {result.meta["test"] for result in results} >= {"plain", "substitutivity", "localism"}
         assert [result.status for result in results] == ["complete"] * 5
         assert all(f"seq2seq/{made(architecture).name}@" in str(result.signature) for result in results)

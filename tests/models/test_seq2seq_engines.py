@@ -21,6 +21,7 @@ import tiny_seq2seq
 from answers import noticed, texts
 from shares import cases, each_kind, share
 from wug.errors import ModelError
+from wug.evaluation.opening import builtin_models
 from wug.models import seq2seq
 from wug.models._fingerprint import content
 from wug.models._spec import ModelSpec
@@ -29,7 +30,6 @@ from wug.models.decoding.generation import Decoder
 from wug.models.seq2seq import conversion, translator
 from wug.models.seq2seq.facts import HubWords, SavedWords
 from wug.models.seq2seq.translator import Translator
-from wug.runs.opening import builtin_models
 from wug.types import Answer, Source
 
 ARCHITECTURES = ["t5", "bart", "marian", "m2m_100", "mbart", "pegasus", "mt5", "umt5"]

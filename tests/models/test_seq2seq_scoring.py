@@ -14,10 +14,10 @@ import pytest
 import tiny_seq2seq
 from wug import open_model
 from wug.errors import InputError, ModelError
+from wug.evaluation.cache import Cache
 from wug.families.context import sees_right
 from wug.models import ModelSpec, seq2seq
 from wug.models._forced import Asker, Forced
-from wug.runs.cache import Cache
 from wug.texts import surprisal
 from wug.types import Reading, Request, Scored
 

@@ -1,4 +1,4 @@
-"""`wug reproduce --engine ray`: steps go to other machines with what they read, and what they leave comes back."""
+"""`wug reproduce --executor ray`: steps go to other machines with what they read, and what they leave comes back."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ def test_a_training_on_another_machine_brings_home_its_model_and_its_runs(
     def joined() -> Iterator[OtherMachine]:
         yield OtherMachine()
 
-    monkeypatch.setattr("wug.runs.ray.joined", joined)
+    monkeypatch.setattr("wug.evaluation.executors.ray.joined", joined)
     here = rows(tmp_path, TRAINED, "here")
-    assert rows(tmp_path, TRAINED, "far", "--engine", "ray") == here
+    assert rows(tmp_path, TRAINED, "far", "--executor", "ray") == here
     model = "models/lstm-exceptions-train_pcfg_ratio=0.02.src-1"
     listed = [sorted(str(path.relative_to(tmp_path / at / model)) for path in (tmp_path / at / model).rglob("*"))
               for at in ("here", "far")]  # fmt: skip
@@ -117,7 +117,7 @@ def test_a_step_on_a_cluster_gives_the_row_that_it_gives_here(tmp_path: Path) ->
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
     try:
-        assert rows(tmp_path, ASKED, "far", "--engine", "ray") == here
+        assert rows(tmp_path, ASKED, "far", "--executor", "ray") == here
     finally:
         ray.shutdown()
     assert '"value": 1.0' in here

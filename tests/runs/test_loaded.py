@@ -11,11 +11,12 @@ import pytest
 import tiny
 import tiny_masked
 import tiny_seq2seq
+from evaluating import cached
 from wug.errors import InputError, ModelError, UnknownOption
-from wug.runs.evaluate import ask_through
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.opening import open_model
 from wug.runs.loaded import open_loaded
-from wug.runs.opening import Opened, open_model
-from wug.types import Request
+from wug.types import Request, text_of
 
 TEXTS = ["the boy swims .", "a girl that nobody saw is tall", "naïve dogs"]
 AUTO = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM", "seq2seq": "AutoModelForSeq2SeqLM"}
@@ -39,14 +40,14 @@ def loaded(kind: str, folder: Path | str, **settings: Any) -> tuple[Any, Any]:
     return model, transformers.AutoTokenizer.from_pretrained(folder, **kept)
 
 
-def key(opened: Opened) -> str:
+def key(opened: ModelHandle) -> str:
     """What answers are kept under."""
-    return ask_through(opened).model._start.hexdigest()
+    return cached(opened)._key.hex()
 
 
-def answers(opened: Opened, kind: str) -> list[Any]:
+def answers(opened: ModelHandle, kind: str) -> list[Any]:
     if kind == "seq2seq":
-        return [answer.text for answer in opened.generate(tiny_seq2seq.sources(6))]
+        return [text_of(answer) for answer in opened.generate(tiny_seq2seq.sources(6))]
     return [scored.logprobs for scored in opened.score([Request(text) for text in TEXTS])]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, UnknownName
-from wug.runs.opening import builtin_models, builtin_suites, locate, model_spec, open_suites
+from wug.evaluation.opening import builtin_models, builtin_suites, locate, model_spec, open_suites
 
 PAIR = '{"sentence_good": "The wug sleeps.", "sentence_bad": "The wug sleep."}\n'
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError, ModelError, UnknownName
+from wug.models._hub import needed
 from wug.runs import patterns
-from wug.runs.ahead import needed
 from wug.runs.patterns import Named, expand, is_pattern, natural
 
 

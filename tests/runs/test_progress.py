@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import pytest
 
+from evaluating import record
 from wug.errors import ModelError
-from wug.runs.evaluate import record
 from wug.runs.progress import Progress, Report, duration, in_words
 from wug.runs.shelf import Shelf, alive
 from wug.runs.store import Store
@@ -95,7 +95,7 @@ def test_questions_that_depend_on_answers_are_added_when_they_come(store: Store,
 
 
 def test_results_come_while_a_long_run_goes_on(store: Store, every_word: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.runs.remembered.CHUNKS", 1)
+    monkeypatch.setattr("wug.evaluation.cached_model.CHUNKS_PER_GROUP", 1)
     model = Lengths(lambda: _far(store.shelf))
     record([Texts("one", "ab"), Texts("two", "c"), Texts("three", "de")], model, command="wug run", store=store)
     # The first suite fills a group by itself; the second waits for the third.

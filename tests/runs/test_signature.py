@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluating import cached
 from reference import reference
+from wug.evaluation.evaluate import evaluate
+from wug.evaluation.opening import builtin_suites, open_suites
 from wug.families import pairs, pcfgset, syntaxgym
 from wug.families.pcfgset.localism import answered_steps
 from wug.runs.compare import Choice, compare
-from wug.runs.evaluate import ask_through, evaluate
-from wug.runs.opening import builtin_suites, open_suites
 from wug.runs.signature import sign, signature
 from wug.runs.store import Store, run_key
 from wug.types import Request, Result, Scored, Signature, Suite, Token
@@ -73,7 +74,7 @@ def suite_named(name: str) -> Suite:
 def keep(store: Store, suite: Suite, name: str) -> int:
     """A run of the suite by the stand-in that can take it."""
     model: Any = Letters(id=f"letters/{name}@0") if suite.needs == "scorer" else Last(id=f"last/{name}@0")
-    (result,) = evaluate([suite], ask_through(model))
+    (result,) = evaluate([suite], cached(model))
     number = store.begin(run_key([result.signature], {}), model.id, f"wug run {name}")
     store.add(number, result)
     store.finish(number, "complete")

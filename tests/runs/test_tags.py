@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError
-from wug.runs.opening import builtin_suites, open_suites
+from wug.evaluation.opening import builtin_suites, open_suites
 from wug.runs.tags import tagged, tags_of
 from wug.types import Suite
 

@@ -28,6 +28,7 @@ from command_line import wug
 from seen_page import classed, elements, words
 from shares import share
 from wug import stats
+from wug.evaluation.evaluate import conclude
 from wug.families import choices, cogs, pcfgset
 from wug.families.cogs.suite import CogsSuite
 from wug.families.pairs.people import CHECKS, Agreement
@@ -36,7 +37,6 @@ from wug.families.pcfgset.overgeneralisation import answered_exceptions
 from wug.rows import InMemory, Rows
 from wug.runs.average import averages
 from wug.runs.compare import Choice, Comparison, compare
-from wug.runs.evaluate import conclude
 from wug.runs.store import Store
 from wug.show import comparison as comparisons
 from wug.show import table, terminal

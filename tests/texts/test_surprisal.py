@@ -18,8 +18,8 @@ import tiny
 from reference import reference
 from tokenizers_of_all_kinds import KINDS
 from wug.errors import InputError, ModelError, UnknownName
+from wug.evaluation.cache import Cache
 from wug.models import ModelSpec, causal
-from wug.runs.cache import Cache
 from wug.texts import Text, surprisal
 from wug.types import Request, Scored
 

@@ -11,9 +11,9 @@ import torch
 from safetensors import SafetensorError
 
 from wug.errors import ModelError
+from wug.evaluation.opening import open_model
 from wug.models._spec import ModelSpec
 from wug.models.lstm import load as load_lstm
-from wug.runs.opening import open_model
 from wug.train._text import TextLesson, block_mask
 from wug.train.causal import CausalLesson
 from wug.train.checkpoint import Checkpoint, TrainingState

@@ -12,8 +12,8 @@ import torch
 
 from answers import texts
 from wug.errors import InputError
+from wug.evaluation.opening import open_model
 from wug.models.attention_lstm.folder import make_vocabulary, source_numbers
-from wug.runs.opening import open_model
 from wug.train.attention_lstm import AttentionLSTMLesson
 from wug.train.examples import Examples
 from wug.train.loop import TrainingSettings, train

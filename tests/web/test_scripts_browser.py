@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 import material
 from asking import shared
 from wug import stats
-from wug.runs.evaluate import conclude
-from wug.runs.opening import open_model, open_suites
+from wug.evaluation.evaluate import conclude
+from wug.evaluation.opening import open_model, open_suites
 from wug.runs.store import Store
 from wug.show.page import Report, render
 from wug.types import Outcome, Result, Signature

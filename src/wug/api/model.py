@@ -9,9 +9,10 @@ from typing import Any, Protocol, TypeAlias, overload
 
 from wug.arguments import members, public
 from wug.errors import InputError, ModelError
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.opening import open_model
 from wug.files import refuse_surrogates
 from wug.runs.loaded import open_loaded
-from wug.runs.opening import Opened, open_model
 from wug.texts.surprisals import can_score_sources
 from wug.types import Answer, Generator, Reading, Request, Scored, Scorer
 
@@ -37,8 +38,8 @@ class Model:
 
     __slots__ = ("opened",)
 
-    def __init__(self, opened: Opened) -> None:
-        if not isinstance(opened, Opened):
+    def __init__(self, opened: ModelHandle) -> None:
+        if not isinstance(opened, ModelHandle):
             raise InputError("wug.open_model(…) opens a model")
         self.opened = opened
         """As the rest of wug knows it."""
@@ -59,7 +60,7 @@ class Model:
     def score(self, texts: Iterable[str | Request]) -> list[Scored]: ...
     def score(self, texts: str | Request | Iterable[str | Request]) -> Scored | list[Scored]:
         """The log-probability of every token of a text; of several texts, a list, in order."""
-        if self.opened.can != "scorer" and not callable(getattr(self.opened, "score", None)):
+        if self.opened.returns != "scores":
             also = ", or open it with score='source'" if can_score_sources(self.id) else ""
             raise ModelError(f"{self.id} writes text and gives no scores. Ask it with generate(){also}")
         if isinstance(texts, (str, Request)):
@@ -74,7 +75,7 @@ class Model:
     def generate(self, sources: Iterable[str]) -> list[Answer]: ...
     def generate(self, sources: str | Iterable[str]) -> Answer | list[Answer]:
         """What the model writes for a source; for several, a list, in order."""
-        if self.opened.can != "generator":
+        if self.opened.returns != "text":
             raise ModelError(f"{self.id} scores text and writes none. Ask it with score()")
         several = [sources] if isinstance(sources, str) else _several(sources)
         asked = [_text(one, place) for place, one in enumerate(several)]
@@ -100,7 +101,7 @@ class Model:
         return text
 
     def __repr__(self) -> str:
-        return f"<Model {self.id}: {'scores' if self.opened.can == 'scorer' else 'writes'} text>"
+        return f"<Model {self.id}: {'scores' if self.opened.returns == 'scores' else 'writes'} text>"
 
 
 def models_of(given: Any) -> list[Model]:
@@ -116,7 +117,7 @@ def model_of(given: object, tokenizer: object = None, options: Mapping[str, str]
     """The model that is named, loaded, or opened already."""
     if isinstance(tokenizer, Mapping):
         raise InputError("the second argument is the tokenizer: write options={…}, or each option as a keyword")
-    if isinstance(given, (Model, Opened)):
+    if isinstance(given, (Model, ModelHandle)):
         if tokenizer is not None or options:
             raise InputError("the model is opened already: give its options where it is opened")
         return given if isinstance(given, Model) else Model(given)
@@ -131,7 +132,7 @@ def model_of(given: object, tokenizer: object = None, options: Mapping[str, str]
             )
         return Model(open_loaded(given, tokenizer, options))
     if hasattr(given, "id") and (hasattr(given, "score") or hasattr(given, "generate")):
-        return Model(Opened(given))  # of a class of the user's own
+        return Model(ModelHandle.around(given))  # of a class of the user's own
     raise InputError(f"{_shown(given)} is not a model. Give {KINDS}")
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from wug import texts as texts_of
 from wug.api.model import models_of
 from wug.errors import InputError
+from wug.evaluation.cache import Cache
 from wug.files import user_path
-from wug.runs.cache import Cache
 from wug.tables import Table
 from wug.texts import Text
 

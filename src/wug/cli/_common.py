@@ -221,7 +221,7 @@ def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None,
 
 def scored(suite: Suite, model: str, options: Mapping[str, str], rows: Iterable[Row]) -> Result:
     """The result of answers that were made elsewhere."""
-    from wug.runs.evaluate import conclude
+    from wug.evaluation.evaluate import conclude
     from wug.runs.signature import sign
 
     mark = sign(suite.name, suite.checksum, suite.options, model, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import click
@@ -62,11 +61,12 @@ class Flags:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def model_options(self, known: Collection[str]) -> dict[str, str]:
-        """The model options that they ask for, of those that a kind of model has."""
+    @property
+    def model_options(self) -> dict[str, str]:
+        """The model options that they ask for, each for the backends that have it."""
         wanted = {
             "vocab": self.vocab,
             "seed": None if self.seed is None else str(self.seed),
             "device": self.device or ("cuda" if self.cuda else None),
         }
-        return {name: value for name, value in wanted.items() if value is not None and name in known}
+        return {name: value for name, value in wanted.items() if value is not None}

@@ -1,4 +1,4 @@
-"""`wug run` of many models: what is asked of whom, how far that is, what came of it."""
+"""`wug run`: sweep files, progress, and how results of many models are printed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,145 +16,92 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
-    from wug.models import ModelSpec
-    from wug.runs.cache import Cache
-    from wug.runs.store import Store
-    from wug.runs.sweep import Plan, Swept, Told
+    from wug.evaluation.request import Listener, Plan, RunEvent, RunReport, RunRequest
     from wug.runs.sweep_curves import SweepMatrix
-    from wug.runs.sweep_file import SweepFile
-    from wug.stats import Method
-    from wug.types import Suite
 
 SHOWN = 3
 """Beyond so many models a sweep is printed as a table of models by suites."""
 WIDE = 100
 """Characters of a model's name in a list."""
-EVERY = 10.0
-"""Seconds between two lines of progress where there is no terminal."""
+SECONDS_BETWEEN_LINES = 10.0
+"""Between two lines of progress where there is no terminal."""
 
 
-def are_many(models: Sequence[str]) -> bool:
-    """Whether these stand for more than one model."""
-    from wug.runs.patterns import is_pattern
-
-    return len(models) > 1 or any(is_pattern(text) for text in models)
-
-
-def read_file(
-    suites: Sequence[str], models: Sequence[str], kind: str | None, tags: Sequence[str], limit: int | None
-) -> SweepFile | None:
-    """The sweep file that is named in the place of suites, its say over what the command line leaves open."""
-    if not any(name.endswith(".toml") for name in suites):
-        return None
-    if len(suites) > 1:
+def from_file(request: RunRequest) -> RunRequest:
+    """The request with the models, suites and options of the sweep file that is named as a suite, if one is."""
+    names = [str(name) for name in request.suites]
+    if not any(name.endswith(".toml") for name in names):
+        return request
+    if len(names) > 1:
         raise click.UsageError("a sweep file names the suites: give it alone")
     source = click.get_current_context().get_parameter_source("models")
-    if models and source is not click.core.ParameterSource.ENVIRONMENT:
+    if request.models and source is not click.core.ParameterSource.ENVIRONMENT:
         raise click.UsageError("a sweep file names the models: leave --model out, or name suites instead of the file")
     from wug.files import user_path
     from wug.runs.sweep_file import read
 
-    path = user_path(suites[0])
+    path = user_path(names[0])
     found = read(path)
     return dataclasses.replace(
-        found,
-        name=found.name or path.stem,
-        kind=kind or found.kind,
-        tags=tuple(tags) or found.tags,
-        limit=limit or found.limit,
+        request,
+        suites=found.suites,
+        models=found.models,
+        suite_options={**found.suite, **request.suite_options},
+        model_options={**found.model, **request.model_options},
+        family=request.family or found.kind,
+        tags=request.tags or found.tags,
+        limit=request.limit or found.limit,
+        interval=found.interval or request.interval,
+        sweep=request.sweep or found.name or path.stem,
     )
 
 
-def plan(
-    models: Sequence[str],
-    suites: Sequence[Suite],
-    spec_of: Callable[[str], ModelSpec],
-    name: str | None,
-    interval: Method,
-) -> Plan:
-    """What is asked of whom; a model that cannot be named so is refused before any is asked."""
-    from wug import registry
-    from wug.runs.patterns import expand, is_pattern
-    from wug.runs.sweep import Plan, shared_once
-
-    commits: dict[tuple[str, str], str] = {}
-    specs = []
-    for named in expand(models):
-        spec = spec_of(named.text)
-        spec.read(registry.find("models", spec.kind).OPTIONS)
-        specs.append(spec)
-        if named.commit is not None:
-            commits[spec.name, spec.revision or ""] = named.commit
-    called = name or (" ".join(models) if any(map(is_pattern, models)) else None)
-    return Plan(
-        models=tuple(specs),
-        suites=shared_once(suites),
-        command=common.command_line(),
-        name=called,
-        scope=tuple(models),
-        interval=interval,
-        commits=commits,
-    )
-
-
-def run(plan: Plan, store: Store | None, cache: Cache | None, *, engine: str, workers: int | None) -> Swept:
-    """Ask all models, here or on a cluster."""
-    with _progress() as tell:
-        if engine == "ray":
-            from wug.runs.ray import sweep_on_ray
-
-            return sweep_on_ray(plan, workers=workers, store=store, cache=cache, tell=tell)
-        from wug.runs.processes import sweep_here
-
-        return sweep_here(plan, workers=workers, store=store, cache=cache, tell=tell)
-
-
-def deliver(
-    plan: Plan, swept: Swept, store: Store | None, form: str, *, summary: bool = False, by: Sequence[str] = ()
-) -> None:
-    """Print what was found, and on stderr what failed."""
-    if form == "table" and plan.name is not None and len(plan.models) > SHOWN and not summary and not by:
+def deliver(plan: Plan, report: RunReport, form: str, *, summary: bool = False, by: Sequence[str] = ()) -> None:
+    """Print the results, and on stderr what failed."""
+    if form == "table" and plan.sweep is not None and len(plan.tasks) > SHOWN and not summary and not by:
         from wug.show import matrix
 
-        matrix.show(matrix.of(_matrix(swept)), printing.console(width=160))
-    elif swept.results:
-        common.deliver_made(swept.results, form, summary=summary, by=by)
-    if form == "table" and (hint := _hint(plan, swept, store)):
+        matrix.show(matrix.of(_matrix(report)), printing.console(width=160))
+    elif report.results:
+        common.deliver_made(report.results, form, summary=summary, by=by)
+    if form == "table" and (hint := _hint(plan, report)):
         common.say(hint)
-    for failure in swept.failures:
+    for failure in report.failures:
         printing.tell(f"failed: {failure.model}: {failure.message}")
-    if swept.failures:
-        printing.tell(f"{len(swept.failures)} of {len(plan.models)} models failed; the same command tries them again")
+    if report.failures:
+        printing.tell(f"{len(report.failures)} of {len(plan.tasks)} models failed; the same command tries them again")
 
 
-def _matrix(swept: Swept) -> SweepMatrix:
+def _matrix(report: RunReport) -> SweepMatrix:
     from wug.runs.sweep_curves import MatrixLine, SweepMatrix
 
-    every = swept.results
+    every = report.results
     suites = tuple(dict.fromkeys(result.suite for result in every))
     lines = []
-    for name, recorded in swept.found.items():
+    for name, recorded in report.found.items():
         own = {result.suite: result for result in recorded.results}
         status = "failed" if any(result.status == "failed" for result in recorded.results) else "complete"
         lines.append(MatrixLine(name, recorded.number, status, tuple(own.get(suite) for suite in suites)))
     return SweepMatrix(suites, tuple(lines), tuple(dict.fromkeys(result.signature for result in every)))
 
 
-def _hint(plan: Plan, swept: Swept, store: Store | None) -> str:
-    if store is None or not swept.runs:
+def _hint(plan: Plan, report: RunReport) -> str:
+    if not report.runs:
         return ""
-    if plan.name is None:
-        return common.next_steps(swept.runs)
-    before = f", {swept.before} of them before" if swept.before else ""
-    done = f"{len(swept.runs)} of {len(plan.models)} models done{before}"
-    return f"{done} · {common.again('show', f'sweep:{plan.name}')} · {common.again('view')}"
+    if plan.sweep is None:
+        return common.next_steps(report.runs)
+    before = f", {report.resumed} of them before" if report.resumed else ""
+    done = f"{len(report.runs)} of {len(plan.tasks)} models done{before}"
+    return f"{done} · {common.again('show', f'sweep:{plan.sweep}')} · {common.again('view')}"
 
 
-def show_outlook(plan: Plan, store: Store | None, cache: Cache | None, form: str) -> int:
-    """Print what would be asked; the exit code."""
-    from wug.runs.sweep_plan import outlook
+def show_preview(plan: Plan, request: RunRequest, form: str) -> int:
+    """Print what would be computed; the exit code."""
+    from wug.evaluation.preview import outlook
+    from wug.evaluation.service import opened_cache, opened_store
 
-    found = outlook(plan, store, cache)
+    with opened_store(request.store) as store, opened_cache(request.cache) as cache:
+        found = outlook(plan, store, cache)
     if form == "json":
         printing.emit(json.dumps(found.as_data(), ensure_ascii=False, indent=2))
         return 0
@@ -167,19 +114,20 @@ def show_outlook(plan: Plan, store: Store | None, cache: Cache | None, form: str
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[Told], None]]:
-    """A function that is told how far a sweep is; a bar on a terminal, else a line now and then."""
+def progress(plan: Plan) -> Iterator[Listener]:
+    """A listener that shows progress: a bar on a terminal, else a line now and then for several models."""
     if common.quiet():
-        yield lambda told: None
+        yield lambda event: None
         return
     if not sys.stderr.isatty():
-        yield _Lines()
+        yield _Lines() if len(plan.tasks) > 1 else _say_loading
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.text import Text
 
+    several = len(plan.tasks) > 1
     columns = (
-        TextColumn("models"),
+        TextColumn("models" if several else "requests"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -188,13 +136,20 @@ def _progress() -> Iterator[Callable[[Told], None]]:
     with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, now="")
 
-        def tell(told: Told) -> None:
-            done, total = told.questions
-            part = done / total if total else 0.0
-            now = f"{told.model}  {done:,} of {total:,} questions" if total else told.model
-            bar.update(task, completed=told.done + part, total=told.models, now=Text(now).plain)
+        def listen(event: RunEvent) -> None:
+            done, total = event.requests
+            if several:
+                now = f"{event.model}  {done:,} of {total:,} requests" if total else event.model
+                bar.update(task, completed=event.done + (done / total if total else 0.0), total=event.models, now=now)
+            else:
+                bar.update(task, completed=done, total=total or None, now=Text(event.model).plain)
 
-        yield tell
+        yield listen
+
+
+def _say_loading(event: RunEvent) -> None:
+    if event.stage == "loading" and event.model:
+        common.say(f"loading {event.model}")
 
 
 class _Lines:
@@ -204,25 +159,25 @@ class _Lines:
         self._began = self._last = time.monotonic()
         self._told = 0
 
-    def __call__(self, told: Told) -> None:
+    def __call__(self, event: RunEvent) -> None:
         now = time.monotonic()
-        if self._told and now - self._last < EVERY and told.done < told.models:
+        if self._told and now - self._last < SECONDS_BETWEEN_LINES and event.done < event.models:
             return
         self._last, self._told = now, self._told + 1
-        common.say(line(told, now - self._began))
+        common.say(line(event, now - self._began))
 
 
-def line(told: Told, seconds: float) -> str:
-    """How far a sweep is: models done of all, what is asked, questions, time left."""
-    parts = [f"{told.done:,} of {told.models:,} models"]
-    if told.model:
-        parts.append(told.model)
-    done, total = told.questions
+def line(event: RunEvent, seconds: float) -> str:
+    """How far a run is: models done, the current model, its requests, time left."""
+    parts = [f"{event.done:,} of {event.models:,} models"]
+    if event.model:
+        parts.append(event.model)
+    done, total = event.requests
     if total:
-        parts.append(f"{done:,} of {total:,} questions")
-    new = told.done - told.before + (done / total if total else 0.0)
-    if new > 0 and told.done < told.models:
-        parts.append(f"about {_duration(seconds * (told.models - told.before - new) / new)} left")
+        parts.append(f"{done:,} of {total:,} requests")
+    new = event.done - event.resumed + (done / total if total else 0.0)
+    if new > 0 and event.done < event.models:
+        parts.append(f"about {_duration(seconds * (event.models - event.resumed - new) / new)} left")
     return " · ".join(parts)
 
 

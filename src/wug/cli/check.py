@@ -37,7 +37,7 @@ def command(files: tuple[str, ...], kind: str | None, options: dict[str, str], s
     wug check suites/ --strict
     wug check mine.csv -S good=acceptable -S bad=unacceptable
     """
-    from wug.runs.opening import examine, located, refuse_unknown_options
+    from wug.evaluation.opening import examine, located, refuse_unknown_options
 
     words = [located(text, kind, options) for text in files]
     places = [place for one in words for place in one.places]

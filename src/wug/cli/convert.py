@@ -32,7 +32,7 @@ def command(source: Path, target: Path, kind: str | None, options: dict[str, str
     """
     from wug import registry
     from wug.errors import InputError, WugError
-    from wug.runs.opening import family_of, located
+    from wug.evaluation.opening import family_of, located
 
     places = located(str(source), kind, options).places
     if len(places) > 1:

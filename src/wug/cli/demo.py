@@ -15,9 +15,7 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
-    from wug.runs.cache import Cache
-    from wug.runs.evaluate import Recorded
-    from wug.runs.store import Store
+    from wug.evaluation.request import RecordedRun
     from wug.types import Result, Suite
 
 
@@ -60,9 +58,8 @@ def command(output: Path, limit: int | None) -> None:
     wug demo
     wug demo --limit 20 --output /tmp/demo
     """
+    from wug.evaluation.opening import open_suites, require_packages
     from wug.files import write_text
-    from wug.runs.cache import Cache
-    from wug.runs.opening import open_suites, require_packages
     from wug.runs.store import Store
     from wug.show import charts
     from wug.show.page import Report, render
@@ -70,11 +67,11 @@ def command(output: Path, limit: int | None) -> None:
     charts.require()
     suites = {name: open_suites(name) for name in dict.fromkeys(name for go in GOES for name in go.suites)}
     require_packages(suite for some in suites.values() for suite in some)
-    store, cache = Store(output / "wug.db"), Cache(output / "answers.db")
     kept = []
     for go in GOES:
         items = min(go.items, limit or go.items)
-        kept.append(_ask(go, [suite.sample(items) for name in go.suites for suite in suites[name]], store, cache))
+        kept.append(_evaluate(go, [suite.sample(items) for name in go.suites for suite in suites[name]], output))
+    store = Store(output / "wug.db")
     reports = [
         Report(result, run=one.number, command=run.command, created=run.started)
         for one in kept
@@ -87,14 +84,22 @@ def command(output: Path, limit: int | None) -> None:
     printing.echo(_next(page, store.path, [one.number or 0 for one in kept]))
 
 
-def _ask(go: Go, suites: Sequence[Suite], store: Store, cache: Cache) -> Recorded:
-    from wug.runs.evaluate import record
-    from wug.runs.opening import open_model
+def _evaluate(go: Go, suites: Sequence[Suite], output: Path) -> RecordedRun:
+    from wug.evaluation.request import RunRequest
+    from wug.evaluation.service import execute
 
-    common.say(f"asking {go.model} {sum(map(len, suites)):,} items of {', '.join(go.suites)}")
-    model = open_model(go.model, {"device": "cpu"})
+    common.say(f"evaluating {go.model} on {sum(map(len, suites)):,} items of {', '.join(go.suites)}")
+    request = RunRequest(
+        suites=suites,
+        models=[go.model],
+        model_options={"device": "cpu"},
+        store=output / "wug.db",
+        cache=output / "answers.db",
+        command=common.command_line(),
+    )
     with common.progress(go.model) as tell:
-        return record(suites, model, command=common.command_line(), store=store, cache=cache, tell=tell)
+        (run,) = execute(request, lambda event: tell(*event.requests)).found.values()
+    return run
 
 
 def _headline(result: Result) -> Result:

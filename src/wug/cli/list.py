@@ -171,7 +171,7 @@ def _family(name: str) -> dict[str, Any]:
 
 
 def _suites(tags: Iterable[str]) -> Rows:
-    from wug.runs.opening import builtin_suites, open_suites
+    from wug.evaluation.opening import builtin_suites, open_suites
     from wug.runs.tags import tagged, tags_of
 
     paths = builtin_suites()
@@ -201,7 +201,7 @@ def _about(name: str, family: Path) -> str:
 
 
 def _builtin_models() -> Rows:
-    from wug.runs.opening import BUILTIN_MODELS, builtin_models
+    from wug.evaluation.opening import BUILTIN_MODELS, builtin_models
 
     return [
         {

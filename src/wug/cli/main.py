@@ -21,9 +21,6 @@ from wug.cli import _printing as printing
 from wug.errors import WugError, suggestion
 from wug.files import shortened
 
-AHEAD = "wug-ahead"
-"""Threads that load models ahead are called so (`runs/ahead.py`)."""
-
 
 class Named(click.Group):
     """A group that knows the nearest name for an unknown one, and says in full what its commands do."""
@@ -166,9 +163,4 @@ def _explain(error: OSError) -> str:
 def _end(message: str, code: int) -> NoReturn:
     with contextlib.suppress(OSError):  # nobody listens
         printing.tell(message)
-    if any(thread.name == AHEAD for thread in threading.enumerate()):
-        # It would be ended amid torch's work, which torch answers by aborting the process.
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
-        os._exit(code)
     sys.exit(code)

@@ -34,7 +34,7 @@ MINIATURE = "In miniature: the shape of the table, not its numbers."
 @click.option("--dry-run", is_flag=True, help="Print the steps, and take none.")
 @click.option("--so-far", is_flag=True, help="Print the table as far as it is known, and take no step.")
 @click.option("--jobs", type=common.POSITIVE, help="Steps side by side, on each GPU.  [default: 3 on a GPU, else 1]")
-@click.option("--engine", type=click.Choice(("local", "ray")), default="local", help="ray: on a Ray cluster.")
+@click.option("--executor", type=click.Choice(("local", "ray")), default="local", help="ray: on a Ray cluster.")
 @click.option("--device", envvar="WUG_DEVICE", help="Where to train: cpu, cuda, cuda:1.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Of the table.  [default: table, or as -o says]")
 @click.option("-o", "--output", type=common.OUTPUT_FILE, help="Write the table there: .html a page, .json, .md, .tex.")
@@ -48,7 +48,7 @@ def command(
     dry_run: bool,
     so_far: bool,
     jobs: int | None,
-    engine: str,
+    executor: str,
     device: str | None,
     form: str | None,
     output: Path | None,
@@ -88,7 +88,7 @@ def command(
     if so_far:
         _deliver(plan, rows_of(plan), form, output, remark=MINIATURE if small else "")
         return
-    with _launcher(engine, jobs, device) as launcher:
+    with _launcher(executor, jobs, device) as launcher:
         failures = take(plan, launcher=launcher, tell=common.say)
     _deliver(plan, rows_of(plan), form, output, remark=MINIATURE if small else "")
     if failures:
@@ -102,16 +102,16 @@ def command(
 
 
 @contextmanager
-def _launcher(engine: str, jobs: int | None, device: str | None) -> Iterator[Launcher]:
+def _launcher(executor: str, jobs: int | None, device: str | None) -> Iterator[Launcher]:
     """What runs the steps; small models leave most of a GPU idle, so it takes several at a time."""
     from wug.models import pick_device
     from wug.reproduce.launch import Here
 
-    if engine == "local":
+    if executor == "processes":
         yield Here(jobs or (SIDE_BY_SIDE if pick_device(device).startswith("cuda") else 1))
         return
+    from wug.evaluation.executors.ray import joined
     from wug.reproduce.cluster import OnRay
-    from wug.runs.ray import joined
 
     with joined() as ray:
         yield OnRay(ray, jobs or SIDE_BY_SIDE)

@@ -1,10 +1,8 @@
-"""`wug run`: ask models what suites want to know."""
+"""`wug run`: evaluate models on test suites."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +14,9 @@ from wug.cli import _printing as printing
 from wug.cli import _sweeping as sweeping
 
 if TYPE_CHECKING:
-    from wug.models import ModelSpec
-    from wug.runs.cache import Cache
-    from wug.runs.store import Store
+    from wug.evaluation.request import ExecutorName, Plan, RunReport, RunRequest
     from wug.stats import Method
-    from wug.types import Result, Suite
+    from wug.types import Result
 
 
 @common.having(*flags.OPTIONS, *common.ASKING, *common.RESULT_OPTIONS)
@@ -51,7 +47,9 @@ if TYPE_CHECKING:
     "--limit", type=click.IntRange(min=1), metavar="N", help="Only N items of each suite, every group with its share."
 )
 @common.choice("--interval", "wilson", "clopper-pearson", help="How intervals of shares are made.")
-@common.choice("--engine", "local", "ray", help="Where models run: on this machine, or on a Ray cluster, one a GPU.")
+@common.choice(
+    "--executor", "auto", "serial", "processes", "ray", help="Where models run: in this process, in several, or on Ray."
+)
 @click.option(
     "-o",
     "--output",
@@ -62,8 +60,8 @@ if TYPE_CHECKING:
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many models at a time, each in a process of its own; with --engine ray also copies of one.  [default: as "
-    "many as keep a GPU busy; 1 on a CPU]",
+    help="How many models at a time, one process each; with --executor ray also copies of one.  [default: as many as "
+    "keep a GPU busy; 1 on a CPU]",
 )
 @click.option("--sweep", "sweep_name", metavar="NAME", help="Keep the runs as one sweep of this name.")
 @click.option("--dry-run", is_flag=True, help="Print what would be asked, and how much of it is cached; ask nothing.")
@@ -81,7 +79,7 @@ def command(
     interval: Method,
     cache: Path | None,
     no_cache: bool,
-    engine: str,
+    executor: ExecutorName,
     output: Path | None,
     workers: int | None,
     sweep_name: str | None,
@@ -93,7 +91,7 @@ def command(
     form: str,
     **flagged: Any,
 ) -> int:
-    """Ask models what suites want to know, and print what was found.
+    """Evaluate models on test suites.
 
     SUITE is a file, a folder, a built-in name (`wug list suites`) or a published set (`wug data list`); or a sweep
     file, which names models too. A run that was stopped, even killed, goes on where it was when the same command is
@@ -106,108 +104,98 @@ def command(
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
     wug run wug_syntaxgym --model 'causal:runs/*/checkpoint-*' --dry-run   what a sweep would ask
-    wug run sweep.toml --engine ray                              models, suites and options from a file
+    wug run sweep.toml --executor ray                            models, suites and options from a file
     """
-    from wug.runs.cache import Cache
-    from wug.runs.store import Store
+    from wug.evaluation import service
+    from wug.evaluation.request import RunRequest
 
     common.refuse_both(summary, by)
     if output is not None:
         _require_writer(output, save)
-    asked = suites + more
-    written = sweeping.read_file(asked, models, kind, tags, limit)
-    if written is not None:
-        asked, models, kind, tags, limit = written.suites, written.models, written.kind, written.tags, written.limit
-        suite_options, model_options = {**written.suite, **suite_options}, {**written.model, **model_options}
-        interval = written.interval or interval
-        sweep_name = sweep_name or written.name
-    if not asked:
+    given = flags.Flags(**flagged)
+    request = RunRequest(
+        suites=suites + more,
+        models=models or None,
+        suite_options={**suite_options, **given.suite_options},
+        model_options=model_options,
+        shared_model_options=given.model_options,
+        family=kind,
+        tags=tags,
+        limit=limit,
+        interval=interval,
+        store=(db or common.default_db()) if save else None,
+        cache=None if no_cache else cache or common.default_cache(),
+        executor=executor,
+        workers=workers,
+        sweep=sweep_name,
+        command=common.command_line(),
+    )
+    request = sweeping.from_file(request)
+    if not request.suites:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
-    if workers is not None and workers > 1 and engine == "local" and not sweeping.are_many(models):
-        raise click.UsageError("--workers is for several models, or for --engine ray")
     if accept and not fetch:
         raise click.UsageError("--accept is for --fetch")
     if fetch:
-        _fetch(asked, accept)
-    given = flags.Flags(**flagged)
-    chosen = _open(asked, {**suite_options, **given.suite_options}, kind, tags, limit)
-    store = Store(db or common.default_db()) if save else None
-    answers = None if no_cache else Cache(cache or common.default_cache())
-    common.tell_places(None if store is None else store.path, None if answers is None else answers.path)
-
-    def spec_of(name: str) -> ModelSpec:
-        return _spec(name, given, model_options)
-
-    results: list[Result] = []
-    saved: dict[str, int] = {}
-    if sweep_name or dry_run or sweeping.are_many(models):
-        plans = [
-            sweeping.plan(names, own, spec_of, sweep_name, interval)
-            for names, own in ([(models, chosen)] if models else [([name], own) for name, own in _who((), chosen)])
-        ]
-        if dry_run:
-            return max(sweeping.show_outlook(plan, store, answers, form) for plan in plans)
-        swept = [sweeping.run(plan, store, answers, engine=engine, workers=workers) for plan in plans]
-        results = [result for one in swept for result in one.results]
-        if output is not None:
-            _write(results, output, store, [run for one in swept for run in one.runs.values()])
-        for plan, one in zip(plans, swept, strict=True):
-            sweeping.deliver(plan, one, store, form, summary=summary, by=by)
-        _print_words(results, given, form)
-        return 1 if any(one.failed for one in swept) else 0
-    for name, own in _who(models, chosen):
-        opened = _opened(name, spec_of(name), engine, workers)
-        results += _run(own, name, opened, interval, store, answers, saved)
+        _fetch([str(name) for name in request.suites], accept)
+    common.tell_places(request.store, request.cache)
+    plan = service.resolve(request)
+    _describe(request, plan)
+    if dry_run:
+        return sweeping.show_preview(plan, request, form)
+    if workers is not None and workers > 1 and executor != "ray" and len(plan.tasks) == 1:
+        raise click.UsageError("--workers is for several models, or for --executor ray")
+    with sweeping.progress(plan) as listen:
+        report = service.execute_plan(plan, request, listen)
     if output is not None:
-        _write(results, output, store, saved.values())
-    common.deliver_made(results, form, common.next_steps(saved) if saved else None, summary=summary, by=by)
-    _print_words(results, given, form)
-    return 1 if any(result.status == "failed" for result in results) else 0
-
-
-def _print_words(results: Sequence[Result], given: flags.Flags, form: str) -> None:
-    """Print the log-probabilities of words, where they are asked for."""
+        _write(report, output, request)
+    sweeping.deliver(plan, report, form, summary=summary, by=by)
     if given.print_word_probs and form == "table":
-        from wug.families.pairs.show import word_probabilities
+        _print_words(report.results)
+    return 1 if report.failed else 0
 
-        for line in (line for result in results for line in word_probabilities(result)):
-            printing.echo(line)
+
+def _describe(request: RunRequest, plan: Plan) -> None:
+    """Say how ambiguous tables were read, and which models are used where none was named."""
+    for suite in plan.suites:
+        if how := getattr(suite, "understood", None):  # a table that could have been read in other ways
+            common.say(f"{suite.name}: {how}")
+    if request.models is None:
+        common.say(f"no --model given: using the built-in {' and '.join(plan.scope)}")
+
+
+def _print_words(results: Sequence[Result]) -> None:
+    """Print the log-probabilities of words."""
+    from wug.families.pairs.show import word_probabilities
+
+    for line in (line for result in results for line in word_probabilities(result)):
+        printing.echo(line)
 
 
 def _require_writer(output: Path, save: bool) -> None:
-    """An error where results cannot be written to a file of that name: better now than after the model was asked."""
+    """Refuse a file that results cannot be written to, before any model is loaded."""
     if common.format_of(output, {**common.SUFFIXES, ".html": "html"}) != "html":
         return
     from wug.show import charts
 
     charts.require()
     if not save:
-        raise click.UsageError("-o page.html is a report of the run that is kept: --no-save does not go with it")
+        raise click.UsageError("-o page.html is a report of the stored run: it does not go with --no-save")
 
 
-def _write(results: Sequence[Result], output: Path, store: Store | None, runs: Iterable[int]) -> None:
-    """Write results to a file in the format that its name asks for."""
+def _write(report: RunReport, output: Path, request: RunRequest) -> None:
+    """Write results to a file in the format of its suffix."""
+    from wug.runs.store import Store
     from wug.show.table import FORMATS
 
     if output.suffix.lower() == ".html":
-        assert store is not None
-        common.write_page(store, runs, None, output)
+        assert request.store is not None
+        common.write_page(Store(request.store), report.runs.values(), None, output)
     else:
-        common.deliver_text(FORMATS[common.SUFFIXES[output.suffix.lower()]](results), output)
-
-
-def _spec(name: str, given: flags.Flags, model_options: Mapping[str, str]) -> ModelSpec:
-    """A model with the options of its name, of flags and of -M."""
-    from wug import options, registry
-    from wug.runs.opening import model_spec
-
-    spec = model_spec(name)
-    known = options.names(registry.find("models", spec.kind).OPTIONS)
-    return dataclasses.replace(spec, options={**spec.options, **given.model_options(known), **model_options})
+        common.deliver_text(FORMATS[common.SUFFIXES[output.suffix.lower()]](report.results), output)
 
 
 def _fetch(names: Sequence[str], accept: bool) -> None:
-    """Bring the published sets among some names onto this machine, as far as a run needs them."""
+    """Download the published sets among some names, as far as a run needs them."""
     from wug import data
     from wug.cli.data import bring
     from wug.files import existing
@@ -216,73 +204,3 @@ def _fetch(names: Sequence[str], accept: bool) -> None:
         [data.find(name).for_a_run().without_training() for name in names if data.knows(name) and not existing(name)],
         accept,
     )
-
-
-def _who(models: Sequence[str], suites: Sequence[Suite]) -> list[tuple[str, Sequence[Suite]]]:
-    """Who is asked what: every model everything, or built-in models the suites that they fit."""
-    from wug.runs.opening import builtin_model_for
-
-    if models:
-        return [(name, suites) for name in models]
-    fitting: dict[str, list[Suite]] = {}
-    for suite in suites:
-        fitting.setdefault(builtin_model_for(suite), []).append(suite)
-    common.say(f"no --model given: asking the built-in {' and '.join(fitting)}")
-    return list(fitting.items())
-
-
-def _open(
-    names: Sequence[str],
-    options: Mapping[str, str],
-    kind: str | None,
-    tags: Sequence[str],
-    limit: int | None,
-) -> list[Suite]:
-    """The suites asked for, in order, each once."""
-    from wug.runs import opening
-    from wug.runs.tags import tagged
-
-    found: dict[tuple[str, str], Suite] = {}
-    for suite in opening.open_suites(names, options, kind):
-        found.setdefault((suite.name, suite.checksum), suite)
-        if how := getattr(suite, "understood", None):  # a table that could have been read in other ways
-            common.say(f"{suite.name}: {how}")
-    chosen = tagged(found.values(), tags) if tags else list(found.values())
-    opening.require_packages(chosen)
-    return [suite if limit is None else suite.sample(limit) for suite in chosen]
-
-
-@contextmanager
-def _opened(name: str, spec: ModelSpec, engine: str, workers: int | None) -> Iterator[Any]:
-    """The model, on this machine or spread over a cluster."""
-    from wug.runs.opening import open_model
-
-    common.say(f"loading {name}")
-    if engine == "local":
-        yield open_model(spec)
-        return
-    from wug.runs.ray import spread
-
-    with spread(spec, workers) as model:
-        yield model
-
-
-def _run(
-    suites: Sequence[Suite],
-    name: str,
-    opened: AbstractContextManager[Any],
-    interval: Method,
-    store: Store | None,
-    cache: Cache | None,
-    saved: dict[str, int],
-) -> list[Result]:
-    """The results of one model, kept as they come."""
-    from wug.runs.evaluate import record
-
-    with opened as model, common.progress(f"asking {model.id}") as tell:
-        found = record(
-            suites, model, command=common.command_line(), store=store, cache=cache, interval=interval, tell=tell
-        )
-    if found.number is not None:
-        saved[name] = found.number
-    return list(found.results)

@@ -98,9 +98,9 @@ def command(
     wug surprisal corpus.conllu --words given --model causal:gpt2 --model wug-lstm --format tsv
     """
     from wug.errors import InputError
+    from wug.evaluation.cache import Cache
+    from wug.evaluation.opening import model_spec, open_model
     from wug.runs import patterns
-    from wug.runs.cache import Cache
-    from wug.runs.opening import model_spec, open_model
     from wug.tables import FORMATS as WRITTEN
     from wug.texts import surprisal
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 
 from wug.errors import ModelError
+from wug.files import existing
 from wug.models._fingerprint import snapshot
 from wug.models._spec import ModelSpec
 
@@ -64,3 +66,24 @@ def reachable(endpoint: str, patience: float) -> bool:
     threading.Thread(target=ask, daemon=True).start()
     ended.wait(patience)
     return answered.is_set()
+
+
+def prefetch(spec: ModelSpec) -> None:
+    """Download the files of a model on the Hugging Face Hub, if it is one; errors are left to loading."""
+    if existing(spec.name) or spec.name.startswith((".", "/", "~")) or hub_is_away():
+        return
+    try:
+        import huggingface_hub
+
+        files = huggingface_hub.HfApi().list_repo_files(spec.name, revision=spec.revision)
+        huggingface_hub.snapshot_download(spec.name, revision=spec.revision, allow_patterns=needed(files))
+    except Exception as error:  # without a network, or without the package
+        log.debug("%s is not prefetched: %s", spec, error)
+
+
+def needed(files: Sequence[str]) -> list[str]:
+    """The files of a model that loading it needs: of weights in two formats, the safe one."""
+    own = [name for name in files if "/" not in name]
+    safe = any(name.endswith(".safetensors") for name in own)
+    endings = (".json", ".txt", ".model", ".safetensors" if safe else ".bin")
+    return [name for name in own if name.endswith(endings) and not name.startswith(("optimizer", "training_args"))]

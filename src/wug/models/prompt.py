@@ -11,6 +11,7 @@ from wug.errors import InputError, ModelError
 from wug.files import checksum, read_lines
 from wug.models import _weights
 from wug.models._fingerprint import folder_of
+from wug.models._hub import prefetch as prefetch
 from wug.models._loading import Loading
 from wug.models._options import BATCH, DEVICE, DTYPE, EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, TRUST
 from wug.models._spec import Identity, ModelSpec

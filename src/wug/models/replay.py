@@ -17,7 +17,7 @@ from wug.models._spec import ModelSpec
 from wug.options import Option
 from wug.types import LN2, Request, Scored, Token, Traits
 
-TRAITS = Traits(prefetch=True)
+TRAITS = Traits()
 """Or text: the file tells."""
 OPTIONS = (
     Option(

@@ -7,11 +7,11 @@ from typing import Any
 
 from wug import registry
 from wug.errors import ModelError
+from wug.evaluation.handle import ModelHandle
 from wug.models import ModelSpec, Watched, adopt
-from wug.runs.opening import Opened
 
 
-def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> Opened:
+def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:
     """A loaded model with its tokenizer, known as the same model is that is opened by its name."""
     given = dict(options or {})
     kind = _kind(model)
@@ -19,7 +19,7 @@ def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | 
     ModelSpec(kind, type(model).__name__, None, given).read(backend.OPTIONS)  # an unknown option is refused at once
     adopted = adopt(kind, model, tokenizer, given)
     answering = Watched(backend.around(adopted.loaded, adopted.spec), model)
-    return Opened(answering, adopted.spec if adopted.from_files else None)
+    return ModelHandle.around(answering, adopted.spec if adopted.from_files else None)
 
 
 def _kind(model: Any) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.evaluation.opening import open_suites
 from wug.files import existing
-from wug.runs.opening import open_suites
 from wug.types import Suite
 
 

@@ -21,8 +21,8 @@ from wug.texts.text import Span, Text, texts_of
 from wug.types import Reading, Request, Scored
 
 if TYPE_CHECKING:
-    from wug.runs.cache import Cache
-    from wug.runs.opening import Opened
+    from wug.evaluation.cache import Cache
+    from wug.evaluation.handle import ModelHandle
 
 Unit: TypeAlias = Literal["word", "token", "sentence", "regions"]
 Words: TypeAlias = Literal["space", "tokenizer", "given"]
@@ -57,9 +57,9 @@ class Manner:
     """None: a sentence for models that were trained on single sentences, the text for others."""
     reading: Reading
 
-    def context_of(self, model: Opened) -> Context:
+    def context_of(self, model: ModelHandle) -> Context:
         """The context of a word for this model."""
-        return self.context or ("sentence" if getattr(model, "training_context", None) == "sentence" else "text")
+        return self.context or ("sentence" if model.training_context == "sentence" else "text")
 
 
 def surprisal(
@@ -105,7 +105,7 @@ def surprisal(
 
 def _score(
     texts: Iterator[Text],
-    model: Opened,
+    model: ModelHandle,
     manner: Manner,
     columns: _Columns,
     label: str,
@@ -136,12 +136,12 @@ def _score(
     told.tell(done)
 
 
-def _labelled(models: Sequence[Opened]) -> dict[str, Opened]:
+def _labelled(models: Sequence[ModelHandle]) -> dict[str, ModelHandle]:
     """The models by their ids, each once; options tell models of one id apart."""
     if not models:
         raise InputError("there is no model to score with: name one, such as causal:gpt2")
     distinct = {(model.id, *sorted(model.options.items())): model for model in models}.values()
-    found: dict[str, Opened] = {}
+    found: dict[str, ModelHandle] = {}
     for model in distinct:
         others = [other.options for other in distinct if other.id == model.id]
         differing = [f"{k}={v}" for k, v in model.options.items() if any(other.get(k) != v for other in others)]
@@ -158,14 +158,13 @@ def _part(text: Text, words: Sequence[Span], context: Context) -> Parted:
     return text, words, marked, marked if context == "sentence" else [(0, len(text.text))]
 
 
-def _words(texts: Sequence[Text], model: Opened, manner: Manner) -> list[Sequence[Span]]:
+def _words(texts: Sequence[Text], model: ModelHandle, manner: Manner) -> list[Sequence[Span]]:
     """Where the words, or regions, of each text begin and end."""
     if manner.words == "tokenizer":
-        by_model = getattr(model, "words", None)
-        if by_model is None:
-            raise ModelError(f"{model.id} has no rule that parts words: use words=space, or give them")
-        parted: list[Sequence[Span]] = by_model([text.text for text in texts])
-        return parted
+        divided = model.words([text.text for text in texts])
+        if divided is None:
+            raise ModelError(f"{model.id} has no rule that divides text into words: use words=space, or pass them")
+        return divided
     return [
         [found.span() for found in re.finditer(r"\S+", text.text)] if text.words is None else text.words
         for text in texts
@@ -230,7 +229,7 @@ def _with_sources(texts: Iterator[Text], sources: Iterable[str] | None) -> Itera
         raise InputError(f"{count:,} texts and more sources. Give a source for each text")
 
 
-def _require_sources_fit(texts: Iterable[Text], model: Opened) -> None:
+def _require_sources_fit(texts: Iterable[Text], model: ModelHandle) -> None:
     """An error where texts come with sources, and the model reads none."""
     if any(text.source is not None for text in texts) and model.options.get("score") != "source":
         raise ModelError(
@@ -252,14 +251,15 @@ def _groups(texts: Iterator[Text], *, whole: bool) -> Iterator[list[Text]]:
         yield group
 
 
-def _opened(model: Any) -> Opened:
+def _opened(model: Any) -> ModelHandle:
     """The model with what the user said of it; one that cannot score is refused."""
-    from wug.runs.opening import Opened, open_model
+    from wug.evaluation.handle import ModelHandle
+    from wug.evaluation.opening import open_model
 
     if isinstance(model, str):
         model = open_model(model)
-    found: Opened = model if isinstance(model, Opened) else Opened(model)
-    if found.can != "scorer":
+    found: ModelHandle = model if isinstance(model, ModelHandle) else ModelHandle.around(model)
+    if found.returns != "scores":
         remedy = " Open it with score=source" if can_score_sources(found.id) else ""
         raise ModelError(f"{found.id} can only generate text, and surprisals need a model that scores it.{remedy}")
     return found
@@ -270,11 +270,11 @@ def can_score_sources(model: str) -> bool:
     return "score" in options.names(registry.offered("models", ModelId.parse(model).kind, "OPTIONS") or ())
 
 
-def _ask(requests: Sequence[Request], model: Opened, cache: Cache | None, progress: Progress) -> Sequence[Scored]:
+def _ask(requests: Sequence[Request], model: ModelHandle, cache: Cache | None, progress: Progress) -> Sequence[Scored]:
     """The answers, from the cache where it has them; a memory of its own for each group, so that none grows."""
-    from wug.runs.remembered import RememberedScorer
+    from wug.evaluation.cached_model import CachedModel
 
-    return RememberedScorer(model.model, cache, progress, model.given).score(requests)
+    return CachedModel(model, cache, progress).score(requests)
 
 
 class _Counted:
@@ -335,7 +335,7 @@ class _Columns:
 class _Told:
     """What the reader of the table should know, said once in the log."""
 
-    def __init__(self, model: Opened, manner: Manner) -> None:
+    def __init__(self, model: ModelHandle, manner: Manner) -> None:
         self._model, self._reading, self._both_sides = model.id, manner.reading, sees_right(model)
         self._by_sentence = manner.context is None and manner.context_of(model) == "sentence"
         self._parted = False

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from wug import registry
 from wug.errors import WugError
-from wug.runs.opening import builtin_models
+from wug.evaluation.opening import builtin_models
 from wug.runs.store import Store
 from wug.show import vega, views
 from wug.web import authentication, chart_rendering, templating

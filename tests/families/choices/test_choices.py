@@ -12,12 +12,12 @@ import pytest
 
 from command_line import wug
 from wug.errors import InputError, SuiteError
+from wug.evaluation.evaluate import conclude
+from wug.evaluation.opening import family_of, open_suites
 from wug.families import choices
 from wug.families.choices import Candidate
 from wug.families.choices.suite import ChoicesSuite
 from wug.rows import InMemory
-from wug.runs.evaluate import conclude
-from wug.runs.opening import family_of, open_suites
 from wug.show.text import item_lines
 from wug.show.views import items_of
 from wug.types import Estimate, Request, Result, Scored, Suite, Token

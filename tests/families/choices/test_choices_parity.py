@@ -12,8 +12,8 @@ import pytest
 
 import tiny
 import tiny_masked
+from wug.evaluation.opening import open_model
 from wug.families import choices
-from wug.runs.opening import open_model
 from wug.types import Outcome
 
 torch = pytest.importorskip("torch")

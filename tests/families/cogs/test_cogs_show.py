@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from seen_page import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
+from wug.evaluation.evaluate import conclude
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS
 from wug.families.cogs.show.errors import LABELS
@@ -19,7 +20,6 @@ from wug.families.cogs.show.types import short
 from wug.families.cogs.suite import CogsSuite
 from wug.rows import InMemory
 from wug.runs.average import averages
-from wug.runs.evaluate import conclude
 from wug.show.page import Report, render
 from wug.show.view import Figure, Item, Numbers, Part, Prose, Table
 from wug.show.views import Batch, batches, items_of, made, parts_of

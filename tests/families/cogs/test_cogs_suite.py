@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from wug.errors import ModelError
+from wug.evaluation.evaluate import conclude
 from wug.families import cogs
 from wug.families.cogs.settings import OPTIONS
 from wug.families.cogs.suite import CogsSuite
 from wug.families.cogs.types import GENERALISATIONS
-from wug.runs.evaluate import conclude
 from wug.types import Estimate, Outcome
 
 LINES = (

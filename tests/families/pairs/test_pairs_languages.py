@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from evaluating import cached
+from wug.evaluation.evaluate import evaluate
 from wug.families import pairs
 from wug.rows import InMemory
-from wug.runs.evaluate import ask_through, evaluate
 from wug.show import terminal
 from wug.show.view import Figure, Numbers
 from wug.show.views import parts_of
@@ -40,7 +41,7 @@ class Fixed:
 
 def result_of(path: Path, logprobs: dict[str, float], **options: str) -> Result:
     (suite,) = pairs.read(path, options)
-    (result,) = evaluate([suite], ask_through(Fixed(logprobs)))
+    (result,) = evaluate([suite], cached(Fixed(logprobs)))
     return result
 
 

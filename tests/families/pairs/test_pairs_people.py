@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from wug.evaluation.evaluate import conclude
 from wug.families.pairs.pair import Pair
 from wug.families.pairs.people import Agreement, correlation, ranks
 from wug.families.pairs.settings import Settings
 from wug.families.pairs.suite import PairsSuite
 from wug.rows import InMemory
-from wug.runs.evaluate import conclude
 from wug.show.view import Figure
 from wug.show.views import made, parts_of
 from wug.types import Estimate, Notice, Outcome, Request, Result, Scored

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import InputError
+from wug.evaluation.evaluate import conclude
 from wug.families import pairs
 from wug.families.pairs.pair import difference
-from wug.runs.evaluate import conclude
 from wug.types import Notice, Outcome, Request, Row, Scored, Token
 
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import made_runs
 from seen_page import EVIL, Seen, check_escaped, read, tainted_outcomes
+from wug.evaluation.evaluate import conclude
 from wug.families import pairs as family
 from wug.families.pairs import show
 from wug.families.pairs.show.margins import RIGHT, WRONG, margins_figure
 from wug.rows import InMemory, Rows
-from wug.runs.evaluate import conclude
 from wug.runs.shelf import Shelf
 from wug.show import charts
 from wug.show.marked import Piece

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from seen_page import EVIL, check_escaped, read, tainted_outcomes
+from wug.evaluation.evaluate import conclude
 from wug.families import pcfgset as family
 from wug.families.pcfgset.language import FUNCTIONS, answer
 from wug.families.pcfgset.overgeneralisation import answered_exceptions
@@ -19,7 +20,6 @@ from wug.families.pcfgset.show import localism
 from wug.families.pcfgset.show.trees import NODES
 from wug.rows import InMemory
 from wug.runs.average import averages
-from wug.runs.evaluate import conclude
 from wug.show import charts
 from wug.show.charts import CurvePoint, Part
 from wug.show.page import Report, render

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from evaluating import cached
+from wug.evaluation.cache import Cache
 from wug.families.pcfgset.language import parse
 from wug.families.pcfgset.lines import line_of
 from wug.families.pcfgset.localism import Sample, localism_suite
 from wug.families.pcfgset.plain import plain_suite
 from wug.models.decoding.outputs import truncate
-from wug.runs.cache import Cache
-from wug.runs.remembered import RememberedGenerator
 from wug.types import Answer, Outcome, Source, text_of
 
 SOURCES = (
@@ -94,8 +94,8 @@ def test_an_answer_is_kept_with_the_bound_that_it_was_given(tmp_path: Any) -> No
     for bounded, times in ((True, 3), (False, 1)):
         model = Rambling(3, bounded=bounded, id=f"rambling {bounded}")
         with closing(Cache(tmp_path / "answers.db")) as cache:
-            first = RememberedGenerator(model, cache, lambda done, total: None).generate(questions)
-            again = RememberedGenerator(model, cache, lambda done, total: None).generate(questions)
+            first = cached(model, cache, lambda done, total: None).generate(questions)
+            again = cached(model, cache, lambda done, total: None).generate(questions)
         assert first == again
         assert len(model.asked) == times
         assert first == [model._answer(source if bounded else text_of(source)) for source in questions]

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from wug.errors import FormulaError, InputError
+from wug.evaluation.evaluate import conclude
 from wug.families import syntaxgym
 from wug.families.syntaxgym.parts import Condition, Item, Region
-from wug.runs.evaluate import conclude
 from wug.types import LN2, Notice, Outcome, Request, Row, Scored, Token
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from wug.errors import InputError
 from wug.types import LN2, Request, Scored, Token, Traits
 
-TRAITS = Traits(prefetch=True)
+TRAITS = Traits()
 OPTIONS: Mapping[str, str] = {}
 
 

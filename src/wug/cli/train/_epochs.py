@@ -20,7 +20,7 @@ def require_answerable(suites: Sequence[Suite], kind: str) -> None:
     """Refuse suites that a model of this kind cannot be tested with."""
     from wug import registry
     from wug.errors import InputError
-    from wug.runs.opening import require_packages
+    from wug.evaluation.opening import require_packages
 
     require_packages(suites)
     can = "generator" if registry.traits(kind).returns == "text" else "scorer"
@@ -32,12 +32,10 @@ def require_answerable(suites: Sequence[Suite], kind: str) -> None:
 
 def judge_after(lesson: Lesson, suites: Sequence[Suite], training: Training, device: str) -> Judge:
     """Tests the model as it is after an epoch, and keeps what it found as a run; gives the mean result."""
-    from wug.runs.evaluate import record
-    from wug.runs.opening import open_model
-    from wug.runs.store import Store
+    from wug.evaluation.request import RunRequest
+    from wug.evaluation.service import execute
 
     folder = training.output
-    store = Store(training.db or common.default_db())
 
     def judge(epoch: int, step: int) -> float | None:
         if epoch % training.every:
@@ -45,8 +43,14 @@ def judge_after(lesson: Lesson, suites: Sequence[Suite], training: Training, dev
         # Its name is the model's in the store, by which runs of one training are told to be a series.
         aside = folder / "epochs" / f"{folder.resolve().name}-epoch{epoch}"
         lesson.save(aside, training.dtype)
-        model = open_model(str(aside), {"device": device})
-        kept = record(suites, model, command=common.command_line(), store=store)
+        request = RunRequest(
+            suites=suites,
+            models=[aside],
+            model_options={"device": device},
+            store=training.db or common.default_db(),
+            command=common.command_line(),
+        )
+        (kept,) = execute(request).found.values()
         if not training.keep_epochs:
             _drop(aside)
         found = [(result.suite, value) for result in kept.results if (value := _headline(result)) is not None]

@@ -35,7 +35,7 @@ def unfinished(training: Training, material: Mapping[str, Any]) -> bool:
     from importlib.util import find_spec
 
     from wug.errors import MissingExtra
-    from wug.runs.opening import locate
+    from wug.evaluation.opening import locate
     from wug.train.checkpoint import Checkpoint
 
     if find_spec("torch") is None or find_spec("transformers") is None:
@@ -96,8 +96,8 @@ def train(lesson: Lesson, training: Training, device: str, material: dict[str, A
     import torch
 
     from wug import __version__
+    from wug.evaluation.opening import open_suites
     from wug.models import free_threads
-    from wug.runs.opening import open_suites
     from wug.train.card import write_card
     from wug.train.checkpoint import Checkpoint
     from wug.train.loop import TrainingSettings

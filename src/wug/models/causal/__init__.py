@@ -15,6 +15,7 @@ from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import Folder, folder_of
 from wug.models._hardware import device_of
+from wug.models._hub import prefetch as prefetch
 from wug.models._likeliest import likeliest
 from wug.models._loading import Loading, signed
 from wug.models._options import ADAPTER, DEVICE, DEVICE_MAP, DTYPE, GGUF, NODES, QUANTIZE, TRUST
@@ -39,7 +40,6 @@ TRAITS = Traits(
     auto_class="AutoModelForCausalLM",
     uses_device=True,
     shares_device=True,
-    prefetch=True,
     windows=True,
 )
 OPTIONS = (

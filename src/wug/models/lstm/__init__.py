@@ -43,7 +43,7 @@ from wug.models.lstm.weights import Weights, load_weights
 from wug.options import Option
 from wug.types import Request, Scored, Traits
 
-TRAITS = Traits(architectures=("WordLSTM",), suffixes=(".pt",), uses_device=True, prefetch=True)
+TRAITS = Traits(architectures=("WordLSTM",), suffixes=(".pt",), uses_device=True)
 STATES = ("fresh", "carry", "published")
 OPTIONS = (
     Option(

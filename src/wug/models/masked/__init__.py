@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wug.errors import ModelError
 from wug.models import _weights
 from wug.models._fingerprint import folder_of
+from wug.models._hub import prefetch as prefetch
 from wug.models._likeliest import likeliest
 from wug.models._loading import Loading, signed
 from wug.models._options import ADAPTER, DEVICE, DTYPE, NODES, QUANTIZE, TRUST
@@ -36,7 +37,6 @@ TRAITS = Traits(
     auto_class="AutoModelForMaskedLM",
     uses_device=True,
     shares_device=True,
-    prefetch=True,
     sees_right_context=True,
     windows=True,
 )

@@ -21,7 +21,7 @@ from wug.options import Option
 from wug.scores import Beside, Scores, Texts, texts_of
 from wug.types import Request, Traits
 
-TRAITS = Traits(prefetch=True)
+TRAITS = Traits()
 OPTIONS = (EOS, Option("lowercase", bool, False, "look words up in lower case"))
 
 START, END = "<s>", "</s>"

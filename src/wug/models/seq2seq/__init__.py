@@ -14,6 +14,7 @@ from wug.files import user_path
 from wug.models import _weights
 from wug.models._fingerprint import fingerprint, folder_of
 from wug.models._given_source import END, SOURCE, SourceScorer
+from wug.models._hub import prefetch as prefetch
 from wug.models._loading import Loading, signed
 from wug.models._options import ADAPTER, BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, QUANTIZE, TRUST
 from wug.models._spec import Identity, ModelSpec

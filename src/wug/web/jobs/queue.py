@@ -20,7 +20,7 @@ from typing import Any
 
 from wug import registry
 from wug.errors import ModelError, WugError
-from wug.runs.opening import model_spec
+from wug.evaluation.opening import model_spec
 from wug.web.jobs.process import WORKER_COMMAND, WorkerExited, WorkerProcess
 from wug.web.jobs.tasks import JobTask, RunTask, Stage, StopTask, TaskEnded
 from wug.web.site import Site

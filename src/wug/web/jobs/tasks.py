@@ -6,15 +6,15 @@ This is the only module of the site that evaluates models.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from wug.errors import ModelError
-from wug.runs.cache import Cache
-from wug.runs.evaluate import ask_through, record
-from wug.runs.store import Store
+from wug.evaluation.cached_model import CachedModel
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.request import RunRequest
+from wug.evaluation.service import execute, opened_cache
 from wug.types import Reading, Request, Scored, Suite, Token
 
 Stage: TypeAlias = Literal["waiting", "loading", "asking", "done", "failed", "stopped"]
@@ -79,37 +79,31 @@ def likeliest_tokens(text: str, position: int, count: int) -> JobTask:
 
 
 def _run_suites(
-    suites: tuple[Suite, ...],
-    store_path: Path,
-    cache_path: Path | None,
-    command: str,
-    model: Any,
-    report: ReportProgress,
+    suites: tuple[Suite, ...], store: Path, cache: Path | None, command: str, model: Any, report: ReportProgress
 ) -> int:
-    with closing(Store(store_path)) as store, _open_cache(cache_path) as cache:
-        found = record(suites, model, command=command, store=store, cache=cache, tell=report, origin="editor")
-    failed = [result for result in found.results if result.status == "failed"]
+    request = RunRequest(
+        suites=suites, models=[_handle(model)], store=store, cache=cache, command=command, origin="editor"
+    )
+    (run,) = execute(request, lambda event: report(*event.requests)).found.values()
+    failed = [result for result in run.results if result.status == "failed"]
     if failed:
         raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))
-    assert found.number is not None
-    return found.number
+    assert run.number is not None
+    return run.number
 
 
-def _score_texts(texts: tuple[str, ...], cache_path: Path | None, model: Any, report: ReportProgress) -> list[Scored]:
-    if ask_through(model).can != "scorer":
-        raise ModelError(f"{model.id} generates text and cannot score sentences")
-    with _open_cache(cache_path) as cache:
-        scorer: Any = ask_through(model, cache, report).model
-        return list(scorer.score([Request(text, reading=Reading(distribution=True)) for text in texts]))
+def _score_texts(texts: tuple[str, ...], path: Path | None, model: Any, report: ReportProgress) -> list[Scored]:
+    handle = _handle(model)
+    if handle.returns != "scores":
+        raise ModelError(f"{handle.id} generates text and cannot score sentences")
+    with opened_cache(path) as cache:
+        requests = [Request(text, reading=Reading(distribution=True)) for text in texts]
+        return list(CachedModel(handle, cache, report).score(requests))
 
 
 def _likeliest_tokens(text: str, position: int, count: int, model: Any, report: ReportProgress) -> list[Token]:
-    likeliest = getattr(model, "likeliest", None)
-    if likeliest is None:
-        raise ModelError(f"{model.id} does not report its most probable tokens")
-    found: list[Token] = likeliest(text, position, count)
-    return found
+    return _handle(model).likeliest(text, position, count)
 
 
-def _open_cache(path: Path | None) -> AbstractContextManager[Cache | None]:
-    return nullcontext() if path is None else closing(Cache(path))
+def _handle(model: Any) -> ModelHandle:
+    return model if isinstance(model, ModelHandle) else ModelHandle.around(model)

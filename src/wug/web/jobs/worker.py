@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import IO, Any, TypeAlias
 
 from wug.errors import WugError
-from wug.runs.opening import open_model
+from wug.evaluation.opening import open_model
 from wug.web.jobs.tasks import JobStopped, RunTask, StopTask, TaskEnded, TaskProgress
 
 LoadModel: TypeAlias = Callable[[str], Any]

@@ -14,7 +14,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +25,14 @@ from command_line import refused, wug
 from patience import PATIENCE
 from wug import stages
 from wug.errors import ModelError
+from wug.evaluation import capacity
+from wug.evaluation.executors import choose, serial
+from wug.evaluation.opening import BUILTIN_MODELS, open_suites
+from wug.evaluation.recorder import Recorder
+from wug.evaluation.request import ModelTask, Plan
 from wug.models import ModelSpec
-from wug.runs import processes, room
-from wug.runs.opening import BUILTIN_MODELS, open_suites
 from wug.runs.store import Store
-from wug.runs.sweep import Plan, shared_once
 from wug.runs.sweeps import find, runs_of
-from wug.runs.worker import Orders, work
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are as on Linux")
 
@@ -75,7 +75,8 @@ def kept(name: str) -> list[Any]:
 def cached(name: str) -> list[Any]:
     """The answers that a cache has, as they are kept."""
     with closing(sqlite3.connect(name)) as db:
-        return db.execute("SELECT model, keys, answers, seal FROM blocks ORDER BY model, keys").fetchall()
+        sql = "SELECT models.key, outputs.key, value FROM outputs JOIN models ON models.id = model ORDER BY 1, 2"
+        return db.execute(sql).fetchall()
 
 
 def test_processes_keep_what_one_process_does(tmp_path: Path) -> None:
@@ -110,11 +111,13 @@ def test_what_a_process_warns_of_is_told_here_once() -> None:
     said = wug(*command, "--cache", "answers")
     sound = cached("answers")
     with closing(sqlite3.connect("answers")) as db:
-        db.execute("UPDATE blocks SET answers = x'00'")
+        db.execute("UPDATE outputs SET value = x'00'")
         db.commit()
     again = wug(*command, "--cache", "answers", "--db", "another.db")
     assert again.out == said.out
-    assert again.err.count("5 answers in the cache were damaged, and asked anew") == 1  # the same of three models
+    assert (
+        again.err.count("5 outputs in the cache were damaged and were computed again") == 1
+    )  # the same of three models
     assert cached("answers") == sound
 
 
@@ -137,30 +140,16 @@ def test_a_process_that_is_killed_costs_its_model_one_more_beginning(tmp_path: P
     said = wug(*copying(mortal(tmp_path, 1)), "--workers", "2")
     assert said.code == 0, said.err
     assert [result["estimates"][0]["value"] for result in said.results] == [1.0, 1.0]
-    assert "mortal.py was begun again, because the machine or the process that had it was lost" in said.err
+    assert "mortal.py: its worker process was lost; it is started again" in said.err
     assert (tmp_path / "deaths").read_text() == "x"
 
 
 def test_a_model_whose_processes_are_killed_over_and_over_is_given_up(tmp_path: Path) -> None:
     said = wug(*copying(mortal(tmp_path, 9)), "--workers", "2")
     assert said.code == 1
-    assert "mortal.py: its process was killed (SIGKILL) twice" in said.err
+    assert "mortal.py: its worker process ended unexpectedly twice" in said.err
     assert (tmp_path / "deaths").read_text() == "xx"
     assert len(json.loads(said.out)) == 1  # the other went on
-
-
-def test_the_others_go_on_without_a_process_that_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "work", end_first)
-    said = wug("run", "words.jsonl", "--model", "ngram:run/*", "--workers", "2")
-    assert said.code == 0, said.err
-    assert "a worker process ended with code 3 before it had begun: going on with 1" in said.err
-    assert len(_store().runs()) == 3
-
-
-def test_without_any_process_the_command_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "work", end_at_once)
-    said = wug("run", "words.jsonl", "--model", "ngram:run/*", "--workers", "2", "-q")
-    refused(said, "a worker process ended with code 3 before it had begun: --workers 1 needs none")
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
@@ -196,18 +185,18 @@ def test_a_command_that_is_stopped_leaves_no_process_and_goes_on_where_it_was(
 def test_a_number_of_workers_is_one_or_more_and_for_several_models() -> None:
     refused(wug("run", "words.jsonl", "--model", "ngram:run/*", "--workers", "0"), "--workers", "0")
     one = ("run", "words.jsonl", "--model", "ngram:run/checkpoint-10.arpa")
-    refused(wug(*one, "--workers", "2"), "--workers is for several models, or for --engine ray")
+    refused(wug(*one, "--workers", "2"), "--workers is for several models, or for --executor ray")
     assert wug(*one, "--workers", "1").code == 0
 
 
 def test_without_a_number_as_many_processes_are_taken_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "processes", lambda models: 2)
-    monkeypatch.setattr(processes, "sweep", None)  # the plain way
+    monkeypatch.setattr(capacity, "processes", lambda models: 2)
+    monkeypatch.setattr(serial.SerialExecutor, "run", None)
     assert wug("run", "words.jsonl", "--model", "ngram:run/*").code == 0
 
 
 def test_a_process_computes_with_the_threads_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "threads_each", lambda models, count: 10 + count)
+    monkeypatch.setattr(capacity, "threads_each", lambda models, count: 10 + count)
     program = tmp_path / "tells.py"
     program.write_text("import os\nopen('threads', 'w').write(os.environ['OMP_NUM_THREADS'])\n" + ECHO)
     assert wug(*copying(f"command:{sys.executable} {program}"), "--workers", "2").code == 0
@@ -220,15 +209,24 @@ def test_what_stages_took_comes_home() -> None:
     assert Counter(one.name for one in found) == {"load": 3, "ask": 3}
 
 
-def test_suites_that_cannot_be_sent_are_asked_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (suite,) = shared_once(open_suites("words.jsonl"))
-    vars(suite)["judge"] = lambda: None
-    models = tuple(ModelSpec("ngram", f"run/checkpoint-{step}.arpa") for step in (10, 20))
-    monkeypatch.setattr(room, "processes", lambda models: 2)
-    plan = Plan(models, (suite,), "x")
-    assert [result.estimates[0].value for result in processes.sweep_here(plan).results] == [0.25, 1.0]
-    with pytest.raises(ModelError, match="--workers 2: a suite cannot be sent to another process"):
-        processes.sweep_here(plan, workers=2)
+def test_suites_that_cannot_be_sent_are_evaluated_in_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Local(type(open_suites("words.jsonl")[0])):  # type: ignore[misc]
+        """A suite of a class that no other process can import."""
+
+    (suite,) = open_suites("words.jsonl")
+    local: Any = object.__new__(Local)
+    for field in dataclasses.fields(suite):  # type: ignore[arg-type]
+        object.__setattr__(local, field.name, getattr(suite, field.name))
+    models = [ModelSpec("ngram", f"run/checkpoint-{step}.arpa") for step in (10, 20)]
+    monkeypatch.setattr(capacity, "processes", lambda models: 2)
+    plan = Plan(tuple(ModelTask(model, (local,)) for model in models), "x")
+    recorder = Recorder(plan, None, None)
+    choose("auto", None, plan).run(recorder)
+    assert [result.estimates[0].value for result in recorder.finish().results] == [0.25, 1.0]
+    with pytest.raises(ModelError, match="a suite cannot be sent to another process"):
+        choose("auto", 2, plan).run(Recorder(plan, None, None))
 
 
 @pytest.mark.parametrize("family", sorted(BUILTIN_MODELS))
@@ -240,20 +238,6 @@ def test_suites_of_every_family_can_be_sent(family: str) -> None:
             suite.checksum,
             list(suite.requests()),
         )
-
-
-def end_at_once(line: Connection, orders: Orders) -> None:
-    """What a process does that cannot begin."""
-    os._exit(3)
-
-
-def end_first(line: Connection, orders: Orders) -> None:
-    """The same of the first process; others work."""
-    try:
-        Path("first").mkdir()
-    except FileExistsError:
-        work(line, orders)
-    end_at_once(line, orders)
 
 
 def counting(folder: Path, letters: str, waits: str = "") -> list[str]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluating import cached
 from wug.errors import StoreError
-from wug.runs import held, remembered
-from wug.runs.cache import Cache
-from wug.runs.packing import Answers, pack_answers, pack_scores, unpack_answers, unpack_scores
-from wug.runs.remembered import RememberedGenerator, RememberedScorer
-from wug.scores import Scores, Texts
+from wug.evaluation.cache import Cache
+from wug.evaluation.codecs import ScoreCodec, TextCodec
+from wug.evaluation.handle import ModelHandle
+from wug.scores import Texts
 from wug.types import Answer, Reading, Request, Scored
 
 
@@ -44,12 +45,8 @@ class Echo:
         return [source.upper() for source in sources]
 
 
-def quiet(done: int, total: int) -> None:
-    """Progress for nobody."""
-
-
 def ask(model: CountingScorer, cache: Cache | None, *texts: str) -> list[float]:
-    through = RememberedScorer(model, cache, quiet)
+    through = cached(model, cache)
     return [scored.logprob() for scored in through.score([Request(text) for text in texts])]
 
 
@@ -68,11 +65,9 @@ def test_a_question_is_asked_once(cache: Cache) -> None:
 def test_chunks_are_sorted_and_kept_one_by_one(cache: Cache) -> None:
     model = CountingScorer(chunk=2)
     told: list[tuple[int, int]] = []
-    RememberedScorer(model, cache, lambda done, total: told.append((done, total))).score(
-        [Request(text) for text in "edcba"]
-    )
+    cached(model, cache, lambda done, total: told.append((done, total))).score([Request(text) for text in "edcba"])
     assert model.batches == [["a", "b"], ["c", "d"], ["e"]]
-    assert told == [(0, 5), (2, 5), (4, 5), (5, 5)]
+    assert told == [(0, 5), (2, 5), (4, 5), (5, 5), (5, 5)]
 
 
 def test_what_was_answered_before_a_crash_is_not_asked_again_and_chunks_stay_the_same(cache: Cache) -> None:
@@ -103,7 +98,7 @@ def test_no_model_gets_anothers_answers(cache: Cache, other: CountingScorer) -> 
 
 def test_a_span_is_another_question(cache: Cache) -> None:
     model = CountingScorer()
-    RememberedScorer(model, cache, quiet).score([Request("abc"), Request("abc", (0, 1))])
+    cached(model, cache).score([Request("abc"), Request("abc", (0, 1))])
     assert sum(map(len, model.batches)) == 2
 
 
@@ -118,7 +113,7 @@ def test_answers_that_depend_on_those_before_are_asked_in_order_and_not_kept(cac
 def test_generators_are_remembered_too(cache: Cache) -> None:
     model = Echo()
     for _ in range(2):
-        answers = RememberedGenerator(model, cache, quiet).generate(["b ", "a", "b "])
+        answers = cached(model, cache).generate(["b ", "a", "b "])
         assert [answer.text for answer in answers] == ["B ", "A", "B "]
     assert model.asked == ["a", "b "]
 
@@ -138,52 +133,97 @@ def scored(draw: st.DrawFn) -> Scored:
 notices = st.sampled_from([(), ("were cut off",), ("are short", "were cut off")])
 
 
+class Canned:
+    """A model that returns what it was made with."""
+
+    id, chunk, ordered = "canned", 10, False
+    options: Mapping[str, str] = {}
+
+    def __init__(self, outputs: Sequence[Scored] | Sequence[Answer]) -> None:
+        self._outputs: Any = outputs
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        return list(self._outputs)
+
+
+class CannedText(Canned):
+    """The same for a generator."""
+
+    score = None  # type: ignore[assignment]
+
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
+        return list(self._outputs)
+
+
 @given(st.lists(scored()))
-def test_a_block_of_scores_comes_back_as_it_was(block: list[Scored]) -> None:
-    assert unpack_scores(pack_scores(Scores.of(block))) == block
+def test_scores_come_back_from_the_cache_as_they_were(block: list[Scored]) -> None:
+    codec, requests = ScoreCodec(ModelHandle.around(Canned(block))), [Request("")] * len(block)
+    assert codec.decode(requests, codec.compute(requests)) == block
 
 
 @given(st.lists(st.builds(Answer, st.text(st.characters(codec=None), max_size=9), notices)))
-def test_a_block_of_answers_comes_back_as_it_was(block: list[Answer]) -> None:
-    assert unpack_answers(pack_answers(Answers(block))) == block
+def test_texts_come_back_from_the_cache_as_they_were(block: list[Answer]) -> None:
+    codec, sources = TextCodec(ModelHandle.around(CannedText(block))), [""] * len(block)
+    assert codec.decode(sources, codec.compute(sources)) == block
 
 
-def test_answers_of_many_blocks_come_in_the_order_of_the_questions(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch
+@given(st.lists(st.lists(st.floats(-1e6, 0, width=32), max_size=4), max_size=5), st.integers(1, 70_000))
+def test_log_probabilities_of_float32_models_are_stored_in_four_bytes_and_come_back_exactly(
+    rows: list[list[float]], end: int
 ) -> None:
-    """Blocks of three, of which only one is held at a time, and answers that come in other orders than they went in."""
-    monkeypatch.setattr(remembered, "BLOCK", 3)
-    monkeypatch.setattr(held, "HELD", 1)
+    block = [Scored("", tuple(range(len(row))), (end,) * len(row), tuple(row)) for row in rows]
+    codec, requests = ScoreCodec(ModelHandle.around(Canned(block))), [Request("")] * len(block)
+    values = codec.compute(requests)
+    assert codec.decode(requests, values) == block
+    tokens = sum(map(len, rows))
+    width = 1 if not tokens or end < 256 else 2 if end < 65_536 else 4
+    assert sum(map(len, values)) == len(rows) + tokens * (4 + 2 * width)
+
+
+def test_outputs_come_in_the_order_of_the_requests(cache: Cache) -> None:
     names = [f"{'x' * (7 * n % 31)}{n}" for n in range(31)]
-    through = RememberedScorer(CountingScorer(chunk=10), cache, quiet)
+    through = cached(CountingScorer(chunk=10), cache)
     for order in (names, names[::-1], names[5:9] * 3, []):
         found = through.score([Request(name) for name in order])
         assert [(one.text, one.logprob()) for one in found] == [(name, -float(len(name))) for name in order]
-    assert through.asked == 31
+    assert through.computed == 31
 
 
-def test_progress_is_told_of_all_different_questions_so_far(cache: Cache) -> None:
+def test_outputs_stored_in_different_formats_come_together(cache: Cache) -> None:
+    """A long text needs wider offsets, and a log-probability that float32 does not have needs eight bytes."""
+
+    class Thirds(CountingScorer):
+        def score(self, requests: Sequence[Request]) -> list[Scored]:
+            return [Scored(r.text, (0,), (len(r.text),), (-len(r.text) / 3,)) for r in requests]
+
+    names = ["a" * 3, "b" * 300, "c" * 70_000, "d"]
+    through = cached(Thirds(chunk=1), cache)
+    found = through.score([Request(name) for name in names])
+    assert [(one.text, one.ends[0], one.logprob()) for one in found] == [(n, len(n), -len(n) / 3) for n in names]
+
+
+def test_progress_counts_what_is_computed(cache: Cache) -> None:
     told: list[tuple[int, int]] = []
     ask(CountingScorer(), cache, *"ab")
-    through = RememberedScorer(CountingScorer(), cache, lambda done, total: told.append((done, total)))
+    through = cached(CountingScorer(), cache, lambda done, total: told.append((done, total)))
     for texts in ("abc", "ab"):
         through.score([Request(text) for text in texts])
-    assert told == [(2, 3), (3, 3), (3, 3)]
+    assert told == [(0, 1), (1, 1), (1, 1), (1, 1)]
 
 
 def test_what_another_process_kept_meanwhile_is_not_asked(cache: Cache) -> None:
-    first, second = (RememberedScorer(CountingScorer(), cache, quiet) for _ in range(2))
+    first, second = (cached(CountingScorer(), cache) for _ in range(2))
     first.score([Request("a")])
     second.score([Request("b")])
     first.score([Request("b")])
-    assert (first.asked, second.asked) == (1, 1)
+    assert (first.computed, second.computed) == (1, 1)
 
 
 def test_without_a_cache_nothing_is_asked_twice_either() -> None:
-    through = RememberedScorer(CountingScorer(), None, quiet)
+    through = cached(CountingScorer(), None)
     for _ in range(2):
         through.score([Request("a"), Request("b")])
-    assert through.asked == 2
+    assert through.computed == 2
 
 
 def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:
@@ -192,26 +232,18 @@ def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:
         Cache(tmp_path / "answers.db")
 
 
-def test_a_bare_text_has_the_key_that_any_question_is_given() -> None:
-    class Silent:
-        id, chunk, ordered = "silent", 4, False
-        options: Mapping[str, str] = {}
-
-        def score(self, requests: Sequence[Request]) -> list[Scored]:
-            return []
-
-    asked = [
+def test_a_bare_text_has_the_key_that_its_request_has() -> None:
+    codec = ScoreCodec(ModelHandle.around(CountingScorer()))
+    requests = [
         Request("a b"),
         Request("a b", (0, 1)),
         Request("a b", source="c"),
         Request("a b", reading=Reading()),
         Request("\ud800 é"),
     ]
-    model = RememberedScorer(Silent(), None, lambda done, total: None)
-    quick, plain = model._read(asked), remembered.Remembered._read(model, asked)
-    assert quick.keys.tolist() == plain.keys.tolist()
-    assert quick.ranks == plain.ranks
-    assert len(set(quick.keys.tolist())) == len(asked)
+    assert len(set(codec.keys(requests))) == len(requests)
+    bare = ["a b", "\ud800 é"]
+    assert codec.keys(Texts(bare)) == codec.keys([Request(text) for text in bare])
 
 
 TEXTS = st.lists(st.text("abc", max_size=2), max_size=12)
@@ -223,14 +255,14 @@ def test_texts_are_answered_like_requests_in_whatever_order_they_are_asked_for(
 ) -> None:
     """The keys of texts that come in the order in which they were announced are not made anew."""
     plain, lazy = CountingScorer(), CountingScorer()
-    ours, theirs = RememberedScorer(plain, None, quiet), RememberedScorer(lazy, None, quiet)
+    ours, theirs = cached(plain, None), cached(lazy, None)
     ours.prepare([Request(text) for text in first])
-    ours.obtain([Request(text) for text in first], counted=True)
+    ours.prefetch([Request(text) for text in first])
     theirs.prepare(Texts(first))
-    theirs.obtain(Texts(first), counted=True)
+    theirs.prefetch(Texts(first))
     for texts in (first, then, first[::-1], first):
         for at in range(0, len(texts), step):
             some = texts[at : at + step]
             assert theirs.score(Texts(some)) == ours.score([Request(text) for text in some])
     assert lazy.batches == plain.batches
-    assert (theirs.done, theirs.questions, theirs.asked) == (ours.done, ours.questions, ours.asked)
+    assert (theirs.done, theirs.total, theirs.computed) == (ours.done, ours.total, ours.computed)

@@ -11,19 +11,18 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import made_runs
+from evaluating import cached
 from wug.errors import StoreError
+from wug.evaluation.cache import Cache
+from wug.evaluation.evaluate import evaluate
+from wug.evaluation.handle import ModelHandle
 from wug.models._spec import ModelSpec
 from wug.rows import Filter
 from wug.runs import sqlite as files
-from wug.runs.cache import Block, Cache
 from wug.runs.compare import compare
-from wug.runs.evaluate import ask_through, evaluate
-from wug.runs.opening import Opened
-from wug.runs.remembered import RememberedGenerator, RememberedScorer
 from wug.runs.shelf import Shelf
 from wug.runs.store import Store
 from wug.types import Answer, Request, Result, Scored
@@ -57,17 +56,13 @@ class Shouts:
         return [Answer(s.upper()[:3], ("were cut off",) if len(s) > 3 else ()) for s in sources]
 
 
-def quiet(done: int, total: int) -> None:
-    """Progress for nobody."""
-
-
 TEXTS = [f"text {'x' * n}" for n in range(200)]
 
 
 def lengths(path: Path) -> tuple[list[float], int]:
     """What a scorer behind the cache answers, and how much of it is asked."""
     model, cache = Lengths(), Cache(path)
-    found = RememberedScorer(model, cache, quiet).score([Request(text) for text in TEXTS])
+    found = cached(model, cache).score([Request(text) for text in TEXTS])
     cache.close()
     return [one.logprob() for one in found], model.asked
 
@@ -75,27 +70,40 @@ def lengths(path: Path) -> tuple[list[float], int]:
 EXPECTED = [-float(len(text)) for text in TEXTS]
 
 
-@pytest.mark.parametrize("column", ["keys", "answers", "seal"])
-def test_an_altered_block_of_answers_is_asked_again_and_counted(tmp_path: Path, column: str) -> None:
+@pytest.mark.parametrize("column", ["key", "value", "model"])
+def test_an_altered_output_is_computed_again(tmp_path: Path, column: str) -> None:
     assert lengths(tmp_path / "a.db") == (EXPECTED, 200)
     with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
-        (number, value) = db.execute(f"SELECT id, {column} FROM blocks LIMIT 1").fetchone()
-        changed = bytes([*value[:7], value[7] ^ 1, *value[8:]])
-        db.execute(f"UPDATE blocks SET {column} = ? WHERE id = ?", (changed, number))
-    cache = Cache(tmp_path / "a.db")
-    through = RememberedScorer(Lengths(), cache, quiet)
-    assert [found.logprob() for found in through.score([Request(text) for text in TEXTS])] == EXPECTED
-    assert (through.asked, cache.damaged) == (50, 50)
-    cache.close()
+        db.execute("INSERT INTO models VALUES (2, x'00', 'other')")
+        key, value = db.execute("SELECT key, value FROM outputs LIMIT 1").fetchone()
+        changed = {"key": flipped(key), "value": flipped(value), "model": 2}
+        db.execute(f"UPDATE outputs SET {column} = ? WHERE key = ?", (changed[column], key))
+    assert lengths(tmp_path / "a.db") == (EXPECTED, 1)
     assert lengths(tmp_path / "a.db") == (EXPECTED, 0)
 
 
-def test_answers_of_another_block_are_asked_again(tmp_path: Path) -> None:
+def test_a_damaged_output_is_counted(tmp_path: Path) -> None:
     lengths(tmp_path / "a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
-        (first, _), (_, other) = db.execute("SELECT id, answers FROM blocks LIMIT 2").fetchall()
-        db.execute("UPDATE blocks SET answers = ? WHERE id = ?", (other, first))
-    assert lengths(tmp_path / "a.db") == (EXPECTED, 50)
+        key, value = db.execute("SELECT key, value FROM outputs LIMIT 1").fetchone()
+        db.execute("UPDATE outputs SET value = ? WHERE key = ?", (flipped(value), key))
+    cache = Cache(tmp_path / "a.db")
+    through = cached(Lengths(), cache)
+    assert [found.logprob() for found in through.score([Request(text) for text in TEXTS])] == EXPECTED
+    assert (through.computed, cache.damaged) == (1, 1)
+    cache.close()
+
+
+def flipped(value: bytes) -> bytes:
+    return bytes([*value[:7], value[7] ^ 1, *value[8:]])
+
+
+def test_the_output_of_another_request_is_computed_again(tmp_path: Path) -> None:
+    lengths(tmp_path / "a.db")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
+        (first, _), (_, other) = db.execute("SELECT key, value FROM outputs LIMIT 2").fetchall()
+        db.execute("UPDATE outputs SET value = ? WHERE key = ?", (other, first))
+    assert lengths(tmp_path / "a.db") == (EXPECTED, 1)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -118,7 +126,7 @@ def test_a_cache_that_cannot_be_read_is_put_aside(tmp_path: Path, caplog: pytest
     data[4096:] = b"\xff" * (len(data) - 4096)
     path.write_bytes(data)
     assert lengths(path) == (EXPECTED, 200)
-    assert "put aside as a.db.damaged" in caplog.text
+    assert "set aside as a.db.damaged" in caplog.text
     assert (tmp_path / "a.db.damaged").exists()
     assert lengths(path) == (EXPECTED, 0)
 
@@ -148,8 +156,8 @@ def test_a_cache_without_checksums_is_begun_anew(tmp_path: Path) -> None:
 def test_an_option_that_the_user_gave_has_answers_of_its_own(tmp_path: Path) -> None:
     for given, asked in (({}, 1), ({"engine": "plain"}, 1), ({"engine": "plain"}, 0), ({}, 0)):
         model, cache = Lengths(), Cache(tmp_path / "a.db")
-        opened = Opened(model, ModelSpec("fake", "lengths", None, given))
-        ask_through(opened, cache).model.score([Request("a text")])  # type: ignore[union-attr]
+        opened = ModelHandle.around(model, ModelSpec("fake", "lengths", None, given))
+        cached(opened, cache).score([Request("a text")])
         cache.close()
         assert model.asked == asked
 
@@ -157,12 +165,12 @@ def test_an_option_that_the_user_gave_has_answers_of_its_own(tmp_path: Path) -> 
 def test_notices_are_kept_with_the_answers(tmp_path: Path) -> None:
     for asked in (2, 0):
         model, cache = Shouts(), Cache(tmp_path / "a.db")
-        answers = RememberedGenerator(model, cache, quiet).generate(["wug", "wugs"])
+        answers = cached(model, cache).generate(["wug", "wugs"])
         cache.close()
         assert answers == [Answer("WUG"), Answer("WUG", ("were cut off",))]
         assert model.asked == asked
-    scored = RememberedScorer(Lengths(), Cache(tmp_path / "a.db"), quiet).score([Request("a")])
-    again = RememberedScorer(Lengths(), Cache(tmp_path / "a.db"), quiet).score([Request("a")])
+    scored = cached(Lengths(), Cache(tmp_path / "a.db")).score([Request("a")])
+    again = cached(Lengths(), Cache(tmp_path / "a.db")).score([Request("a")])
     assert scored == again
     assert scored[0].notices == ("are short",)
 
@@ -257,7 +265,7 @@ def test_a_full_disk_for_the_cache_is_told_of(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "a.db")
     cache._db.execute("PRAGMA max_page_count=4")
     with pytest.raises(StoreError, match="the disk is full"):
-        cache.write(b"model", [Block(np.zeros(1, "S16"), os.urandom(50_000))])
+        cache.write(b"model", "model", [(b"key", os.urandom(50_000))])
 
 
 def test_half_characters_are_kept(tmp_path: Path) -> None:
@@ -307,11 +315,11 @@ def damage(path: Path, draw: random.Random) -> None:
 
 
 def test_a_result_says_what_the_model_said_of_its_answers(tmp_path: Path) -> None:
-    from wug.runs.opening import open_suites
+    from wug.evaluation.opening import open_suites
 
     suites = [suite.sample(2) for suite in open_suites("wug_agreement_pp")]
     for _ in range(2):
         cache = Cache(tmp_path / "a.db")
-        (result,) = evaluate(suites, ask_through(Lengths(), cache))
+        (result,) = evaluate(suites, cached(Lengths(), cache))
         cache.close()
         assert any(text.startswith("8 of 8 answers are short (such as to ") for text in result.warnings)

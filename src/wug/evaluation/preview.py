@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from wug.errors import WugError
-from wug.models import ModelSpec
-from wug.runs.cache import Cache
-from wug.runs.evaluate import ask_through, key_of
-from wug.runs.opening import open_unloaded
+from wug.evaluation.cache import Cache
+from wug.evaluation.cached_model import CachedModel
+from wug.evaluation.evaluate import key_of
+from wug.evaluation.opening import identify_model
+from wug.evaluation.recorder import sweep_key
+from wug.evaluation.request import ModelTask, Plan, planned
 from wug.runs.store import Store
-from wug.runs.sweep import Plan, planned, sweep_key
 from wug.runs.sweeps import Planned, finished
 
 
@@ -98,35 +98,29 @@ class Outlook:
 
 
 def outlook(plan: Plan, store: Store | None, cache: Cache | None) -> Outlook:
-    """What the plan would ask; no model is loaded."""
+    """What a plan would compute; no model is loaded."""
     number = None
-    if store is not None and plan.name is not None:
+    if store is not None and plan.sweep is not None:
         row = store.shelf.one("SELECT id FROM sweeps WHERE key = ?", sweep_key(plan))
         number = None if row is None else row["id"]
-    questions: list[Any] = list(chain.from_iterable(suite.requests() for suite in plan.suites))
-    count = len(set(questions))
-    models = tuple(_expected(spec, plan, questions, count, store, cache, number) for spec in plan.models)
+    models = tuple(_expected(task, plan, store, cache, number) for task in plan.tasks)
+    count = max((one.questions for one in models), default=0)
     return Outlook(models, tuple(suite.name for suite in plan.suites), sum(map(len, plan.suites)), count)
 
 
-def _expected(
-    spec: ModelSpec,
-    plan: Plan,
-    questions: Sequence[Any],
-    count: int,
-    store: Store | None,
-    cache: Cache | None,
-    sweep: int | None,
-) -> Expected:
-    name = planned(spec)
+def _expected(task: ModelTask, plan: Plan, store: Store | None, cache: Cache | None, sweep: int | None) -> Expected:
+    requests: list[Any] = list(chain.from_iterable(suite.requests() for suite in task.suites))
+    count = len(set(requests))
+    assert task.spec is not None
+    name = planned(task.spec)
     try:
-        opened = open_unloaded(spec)
-        if opened is None:
+        handle = identify_model(task.spec)
+        if handle is None:
             return Expected(name, None, count)
         run = None
         if store is not None and sweep is not None:
-            run = finished(store.shelf, sweep, key_of(plan.suites, opened, plan.interval), str(spec))
-        missing = count if cache is None else ask_through(opened, cache).model.missing(questions)
+            run = finished(store.shelf, sweep, key_of(task.suites, handle, plan.interval), str(task.spec))
+        missing = count if cache is None else CachedModel(handle, cache).missing(requests)
         return Expected(name, max(0, count - missing), count, run)
     except WugError as error:
         return Expected(name, None, count, None, str(error))

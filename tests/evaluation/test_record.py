@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import pytest
 
+from evaluating import record
 from wug.errors import InputError, ModelError
+from wug.evaluation.handle import ModelHandle
 from wug.models._spec import ModelSpec
-from wug.runs.evaluate import record
-from wug.runs.opening import Opened
 from wug.runs.store import Store
 from wug.types import Outcome, Request, Scored, Suite
 
@@ -66,7 +66,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "wug.db")
 
 
-MODEL = Opened(Lengths(), ModelSpec("fake", "org/lengths", "step20", {"device": "cpu"}))
+MODEL = ModelHandle.around(Lengths(), ModelSpec("fake", "org/lengths", "step20", {"device": "cpu"}))
 
 
 def test_a_run_keeps_what_the_user_called_the_model(store: Store) -> None:

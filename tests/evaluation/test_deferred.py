@@ -18,15 +18,14 @@ from typing import Any, ClassVar
 import pytest
 
 from command_line import wug as wug_here
+from evaluating import cached, record
 from wug import registry
 from wug.errors import ModelError
+from wug.evaluation.cache import Cache
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.opening import builtin_models, model_spec, open_model, open_suites
 from wug.models import Identity, ModelSpec
 from wug.models._fingerprint import fingerprint
-from wug.runs.cache import Cache
-from wug.runs.deferred import DeferredGenerator, DeferredScorer, defer
-from wug.runs.evaluate import ask_through, record
-from wug.runs.opening import Opened, builtin_models, model_spec, open_model, open_suites
-from wug.runs.remembered import RememberedScorer
 from wug.runs.store import Store
 from wug.types import Request, Scored, Traits
 
@@ -117,7 +116,7 @@ def test_a_model_that_is_gone_is_an_error_whatever_the_cache_has(tmp_path: Path)
 def test_a_cache_that_lost_answers_asks_for_them_again(tmp_path: Path) -> None:
     first = run_here(tmp_path, "wug-lstm")
     with closing(sqlite3.connect(tmp_path / "answers.db")) as db, db:
-        db.execute("DELETE FROM blocks WHERE id IN (SELECT id FROM blocks LIMIT 1)")
+        db.execute("DELETE FROM outputs WHERE key IN (SELECT key FROM outputs LIMIT 1)")
     again, loaded = run(tmp_path, "wug-lstm")
     assert "torch" in loaded
     assert again == first
@@ -213,15 +212,15 @@ class Lengths:
         return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
 
 
-def deferred(model: Lengths, *, known_as: str = "fake/lengths@1") -> Opened:
-    return Opened(defer(Identity(known_as, {}, "scores"), lambda: model), ModelSpec("fake", "lengths"))
+def deferred(model: Lengths, *, known_as: str = "fake/lengths@1") -> ModelHandle:
+    return ModelHandle(Identity(known_as, {}, "scores"), lambda: model, ModelSpec("fake", "lengths"))
 
 
 def test_a_model_that_is_another_once_it_is_loaded_ends_the_run(tmp_path: Path) -> None:
     store, cache = Store(tmp_path / "wug.db"), Cache(tmp_path / "answers.db")
     suites = open_suites("wug_agreement_pp")
     for other in (Lengths("fake/lengths@2"), Lengths(dtype="float16")):
-        with pytest.raises(ModelError, match=r"fake/lengths@1 is fake/lengths@.* now that it is loaded"):
+        with pytest.raises(ModelError, match=r"fake/lengths@1 became fake/lengths@.* when it was loaded"):
             record(suites, deferred(other), command="wug run", store=store, cache=cache)
         assert other.asked == []
     assert store.runs() == []
@@ -244,7 +243,7 @@ def test_the_model_is_asked_in_chunks_of_its_own_size(tmp_path: Path) -> None:
 
 def test_how_much_a_model_likes_at_a_time_is_its_own_to_say() -> None:
     opened = deferred(Lengths())
-    assert ask_through(opened).model.chunk > 5  # the cache takes more, and hands on no more than the model likes
+    assert cached(opened).chunk > 5  # the cache takes more, and hands on no more than the model likes
     assert opened.chunk == 5  # as copies on a cluster say, which are to be asked like the model here
 
 
@@ -262,7 +261,7 @@ class TwoRounds:
     def requests(self) -> list[Request]:
         return [Request("first")]
 
-    def run(self, model: DeferredScorer) -> object:
+    def run(self, model: Any) -> object:
         model.score([Request("first")])
         model.score([Request("second")])
         return iter(())
@@ -273,8 +272,8 @@ def test_a_model_that_cannot_be_loaded_in_the_middle_ends_the_run(tmp_path: Path
         raise ModelError("no such folder")
 
     store, cache = Store(tmp_path / "wug.db"), Cache(tmp_path / "answers.db")
-    RememberedScorer(Lengths(), cache, lambda done, total: None).score([Request("first")])
-    gone = Opened(defer(Identity("fake/lengths@1", {}, "scores"), fail))
+    cached(Lengths(), cache, lambda done, total: None).score([Request("first")])
+    gone = ModelHandle(Identity("fake/lengths@1", {}, "scores"), fail)
     suites: list[Any] = [TwoRounds()]
     with pytest.raises(ModelError, match="no such folder"):
         record(suites, gone, command="wug run", store=store, cache=cache)
@@ -285,18 +284,17 @@ def test_a_backend_without_identify_is_loaded_at_once(monkeypatch: pytest.Monkey
     backend = ModuleType("backend")
     vars(backend).update(OPTIONS=(), TRAITS=Traits(), load=lambda spec: Lengths())
     monkeypatch.setattr(registry, "find", lambda folder, name: backend)
-    assert isinstance(open_model(ModelSpec("fake", "lengths")).model, Lengths)
+    assert isinstance(open_model(ModelSpec("fake", "lengths")).backend, Lengths)
 
 
 def test_what_a_deferred_model_can_is_known_before_it_is_loaded() -> None:
     def fail() -> object:
         raise AssertionError("it was loaded")
 
-    scorer = Opened(defer(Identity("fake/a@1", {}, "scores"), fail))
-    generator = Opened(defer(Identity("fake/b@1", {}, "text"), fail))
-    assert (scorer.can, generator.can) == ("scorer", "generator")
-    assert isinstance(scorer.model, DeferredScorer)
-    assert isinstance(generator.model, DeferredGenerator)
+    scorer = ModelHandle(Identity("fake/a@1", {}, "scores"), fail)
+    generator = ModelHandle(Identity("fake/b@1", {}, "text"), fail)
+    assert (scorer.returns, generator.returns) == ("scores", "text")
+    assert not scorer.is_loaded
 
 
 def test_a_folder_that_did_not_change_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

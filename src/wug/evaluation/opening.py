@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,14 +13,14 @@ from importlib.util import find_spec
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from wug import data, registry
 from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
+from wug.evaluation.handle import ModelHandle
 from wug.files import existing, head, shortened, user_path
 from wug.models import Identity, ModelSpec, parse
 from wug.options import names, refuse_unknown
-from wug.runs.deferred import DeferredGenerator, defer
 from wug.runs.folders import SUFFIXES, contents, not_recognised
 from wug.runs.meanings import Meaning, refuse_ambiguous
 from wug.runs.published import published
@@ -45,33 +44,7 @@ BUILTIN_MODELS = {
 log = logging.getLogger("wug")
 
 Identify: TypeAlias = Callable[[ModelSpec], Identity | None]
-"""What a backend may offer: what a model is, told from its files, or None where only loading tells."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A model, and how the user asked for it; it can do what the model can."""
-
-    model: Any
-    """A Scorer or a Generator."""
-    spec: ModelSpec | None = None
-    """As the user named it, with all options that were given: answers are kept under all of them, also under those
-    that are said to change nothing."""
-
-    @property
-    def given(self) -> Mapping[str, str]:
-        """The options that the user gave."""
-        return {} if self.spec is None else self.spec.options
-
-    @property
-    def can(self) -> Literal["scorer", "generator"]:
-        """What kind of question it answers."""
-        if isinstance(self.model, DeferredGenerator):  # any other name would load it
-            return "generator"
-        return "scorer" if callable(getattr(self.model, "score", None)) else "generator"
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
+"""What a backend may offer: a model's identity from its files, or None where only loading tells."""
 
 
 def assets() -> Path:
@@ -321,28 +294,19 @@ def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, optio
         refuse_unknown(options, dict.fromkeys(chain(*known.values())), ", ".join(sorted(known)))
 
 
-def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> Opened:
-    """The model that a user names: loaded, or known by its files and loaded when it is first asked."""
+def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> ModelHandle:
+    """The model that a user names: identified by its files and loaded when it is needed, or else loaded now."""
     spec = model_spec(named, options) if isinstance(named, str) else named
-    return open_unloaded(spec) or Opened(_load(registry.find("models", spec.kind), spec), spec)
+    return identify_model(spec) or ModelHandle.around(registry.find("models", spec.kind).load(spec), spec)
 
 
-def open_unloaded(spec: ModelSpec) -> Opened | None:
-    """The model, known by its files and loaded when it is first asked; None where only loading tells what it is."""
+def identify_model(spec: ModelSpec) -> ModelHandle | None:
+    """The model, identified by its files and not loaded; None where only loading tells what it is."""
     backend = registry.find("models", spec.kind)
     spec.read(backend.OPTIONS)
     identify: Identify | None = vars(backend).get("identify")
     identity = None if identify is None else identify(spec)
-    return None if identity is None else Opened(defer(identity, lambda: _load(backend, spec)), spec)
-
-
-_LOADING = threading.RLock()
-
-
-def _load(backend: Any, spec: ModelSpec) -> Any:
-    """The model, loaded: one at a time, since backends need not bear more."""
-    with _LOADING:
-        return backend.load(spec)
+    return None if identity is None else ModelHandle(identity, lambda: backend.load(spec), spec)
 
 
 def model_spec(text: str, options: Mapping[str, str] | None = None, device: str | None = None) -> ModelSpec:

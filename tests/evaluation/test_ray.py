@@ -6,6 +6,7 @@ come first: they share processes that have imported it, until one of the later t
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,11 @@ from answers import texts
 from command_line import Said, refused, wug
 from patience import PATIENCE
 from wug.errors import ModelError
-from wug.runs import errand
-from wug.runs import ray as on_ray
-from wug.runs.opening import model_spec, open_model
-from wug.runs.ray import spread
+from wug.evaluation import remote
+from wug.evaluation.executors import ray as on_ray
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.opening import model_spec, open_model
+from wug.models import ModelSpec
 from wug.runs.store import Store
 from wug.runs.sweeps import find, runs_of
 from wug.types import Request
@@ -38,6 +41,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 ECHO = "import sys\nfor line in sys.stdin:\n    print(line.split(maxsplit=1)[1].strip(), flush=True)\n"
 """A program that knows what to copy is."""
+
+
+@contextmanager
+def spread(spec: ModelSpec, workers: int | None = None) -> Iterator[ModelHandle]:
+    """The model in copies on the cluster."""
+    with on_ray.joined() as joined:
+        yield on_ray._spread(on_ray._Cluster(joined, workers), spec)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +76,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def both_ways(*command: str) -> tuple[Said, Said]:
     """What a command says on this machine and on the cluster, each with a store and a cache of its own."""
     here = wug(*command, "--db", "here.db", "--cache", "here.cache")
-    there = wug(*command, "--db", "there.db", "--cache", "there.cache", "--engine", "ray")
+    there = wug(*command, "--db", "there.db", "--cache", "there.cache", "--executor", "ray")
     return here, there
 
 
@@ -98,7 +108,7 @@ def test_a_sweep_on_a_cluster_keeps_what_one_on_this_machine_does(cluster: Any, 
 def test_what_was_answered_on_the_cluster_is_in_the_cache_of_this_machine(cluster: Any, tmp_path: Path) -> None:
     tiny.save_causal(tmp_path / "m" / "step-1")
     command = ("run", "words.jsonl", "--model", "causal:m/*", "--cache", "there.cache")
-    assert wug(*command, "--engine", "ray").code == 0
+    assert wug(*command, "--executor", "ray").code == 0
     outlook = json.loads(wug(*command, "--dry-run", "--format", "json", "--db", "another.db").out)
     assert [(one["questions"], one["cached"]) for one in outlook["models"]] == [(5, 5)]
 
@@ -121,7 +131,7 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(
     with spread(model_spec(name), workers=2) as model:
         assert (model.id, model.options) == (own.id, own.options)
         assert model.chunk == own.chunk * 2 * 2
-        model.model._size = 7  # as if the model liked chunks of seven
+        model.backend._copy = dataclasses.replace(model.backend._copy, chunk=7)  # as if the model liked chunks of seven
         found = model.score(requests)
         expected = [one for first in range(0, 50, 7) for one in own.score(requests[first : first + 7])]
         assert [one.text for one in found] == [request.text for request in requests]
@@ -130,7 +140,7 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(
 
 def test_the_same_command_asks_only_what_failed(cluster: Any, tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoint-15.arpa").write_text("no model\n")
-    command = ("run", "words.jsonl", "--model", "ngram:run/*", "--format", "csv", "--engine", "ray")
+    command = ("run", "words.jsonl", "--model", "ngram:run/*", "--format", "csv", "--executor", "ray")
     said = wug(*command)
     assert said.code == 1
     assert said.out.count("\n") == 4
@@ -157,7 +167,7 @@ def test_a_machine_that_is_lost_costs_only_what_it_was_doing(cluster: Any, tmp_p
     )
     models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
     command = ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
-    process = _started(cluster, [*command, "--engine", "ray", "--db", "there.db", "--cache", "there.cache"])
+    process = _started(cluster, [*command, "--executor", "ray", "--db", "there.db", "--cache", "there.cache"])
     _wait(process, tmp_path / "where")
     pid = int((tmp_path / "where").read_text())
     (lost,) = (node for node in cluster.list_all_nodes() if _raylet(node) == pid)
@@ -168,9 +178,7 @@ def test_a_machine_that_is_lost_costs_only_what_it_was_doing(cluster: Any, tmp_p
     here = wug(*command, "--db", "here.db", "--cache", "here.cache")
     assert json.loads(out) == here.results
     assert kept("there.db") == kept("here.db")
-    again = [line for line in errors.splitlines() if "was begun again, because the machine or the process" in line]
-    assert len(again) == 1, errors
-    assert "waits.py a was begun again" in again[0]
+    assert "a machine of the cluster was lost; its tasks are started again" in errors
     assert "Raylet" not in errors  # Ray's pages about it
     # On the cluster what the machine had under way is loaded twice, all else once; then each once without Ray.
     assert Counter((tmp_path / "loaded").read_text()) == Counter("aabc" + "abc")
@@ -194,13 +202,13 @@ def test_a_command_that_is_killed_goes_on_where_it_was(cluster: Any, tmp_path: P
     )
     models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
     command = ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
-    process = _started(cluster, [*command, "--engine", "ray", "--db", "there.db", "--cache", "there.cache"])
+    process = _started(cluster, [*command, "--executor", "ray", "--db", "there.db", "--cache", "there.cache"])
     store = Store(tmp_path / "there.db")
     _wait(process, lambda: len(store.runs()) == 2 and "c" in (tmp_path / "loaded").read_text())
     process.kill()
     process.communicate()
     (tmp_path / "go").touch()
-    said = wug(*command, "--engine", "ray", "--db", "there.db", "--cache", "there.cache")
+    said = wug(*command, "--executor", "ray", "--db", "there.db", "--cache", "there.cache")
     assert said.code == 0, said.err
     # What was under way is loaded twice, all else once.
     assert sorted((tmp_path / "loaded").read_text()) == ["a", "b", "c", "c"]
@@ -226,9 +234,9 @@ def _wait(process: subprocess.Popen[str], until: Path | Callable[[], bool]) -> N
 
 def test_fewer_models_than_places_are_asked_in_copies(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(on_ray._Sweeping, "a_task_each", lambda self, models: asked.append(len(models)))
+    monkeypatch.setattr(on_ray, "_run_tasks", lambda cluster, tasks, recorder: asked.append(len(tasks)))
     command = ("run", "copying", "--kind", "pcfgset", "--model", "oracle:pcfgset", "--sweep", "s", "--format", "json")
-    there = wug(*command, "--engine", "ray", "--workers", "2")
+    there = wug(*command, "--executor", "ray", "--workers", "2")
     assert there.out == wug(*command, "--db", "here.db", "--cache", "here.cache").out
     assert asked == []
 
@@ -277,25 +285,25 @@ def test_a_process_that_dies_over_and_over_is_given_up(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(on_ray, "RETRIES", 1)
-    command = ("run", "copying", "--kind", "pcfgset", "--model", mortal(tmp_path, 99), "--engine", "ray")
-    refused(wug(*command), "Ray cannot go on")
+    command = ("run", "copying", "--kind", "pcfgset", "--model", mortal(tmp_path, 99), "--executor", "ray")
+    refused(wug(*command), "Ray gave up on it")
     said = wug(*command, "--model", f"command:{sys.executable} -c '{ECHO}'", "--format", "csv")
     assert said.code == 1
-    assert "Ray gave it up" in said.err
+    assert "Ray gave up on it" in said.err
     assert said.out.count("\n") > 1  # the other went on
 
 
 def test_copies_that_differ_are_refused(cluster: Any) -> None:
     with spread(model_spec("oracle:pcfgset"), 1) as model:
-        model.model._copy = errand.Described("oracle/other", {}, 1, False, False, False)
-        with pytest.raises(ModelError, match="not the same everywhere: oracle/other, oracle/pcfgset"):
+        model.backend._copy = remote.Described("oracle/other", {}, 1, False, False, False)
+        with pytest.raises(ModelError, match="different copies of the model: oracle/other, oracle/pcfgset"):
             model.generate(["copy A1"])
 
 
 def test_a_model_whose_answers_depend_on_one_another_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    ordered = errand.Described("lstm/x@1", {}, 1, True, True, False)
-    monkeypatch.setattr(on_ray, "_reported", lambda *given: ordered)
-    refusal = "depend on one another and cannot be spread: --engine local"
+    ordered = remote.Described("lstm/x@1", {}, 1, True, True, False)
+    monkeypatch.setattr(on_ray, "_value", lambda *given: ordered)
+    refusal = "depend on one another, so it cannot be spread"
     with pytest.raises(ModelError, match=refusal), spread(model_spec("oracle:pcfgset"), 1):
         pass
 
@@ -307,7 +315,7 @@ def test_an_interrupt_ends_the_run(cluster: Any, tmp_path: Path) -> None:
         f"import sys\nfor line in sys.stdin:\n    open({str(started)!r}, 'w').close()\n    sys.stdin.read()\n"
     )
     command = ["run", "copying", "--kind", "pcfgset", "--model", f"command:{sys.executable} {program}"]
-    process = _started(cluster, [*command, "--engine", "ray", "--workers", "1"])
+    process = _started(cluster, [*command, "--executor", "ray", "--workers", "1"])
     _wait(process, started)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE)
@@ -325,18 +333,18 @@ def test_a_copy_passes_on_warnings_and_errors_as_texts() -> None:
         logger.warning("look out")
         return "done"
 
-    said = errand._report(warned)
-    assert (said.answer, said.error, said.warnings) == ("done", None, ("look out",))
-    assert errand.ask_copy(model_spec("oracle:pcfgset"), "/nowhere/at/all", ["copy A1"]).answer[1:] == ["A1"]
-    assert "unknown option" in str(errand.describe_copy(model_spec("oracle:pcfgset?x=y"), ".").error)
-    assert not logger.handlers or type(logger.handlers[-1]).__name__ != "_Collecting"
+    said = remote._reply(warned)
+    assert (said.value, said.error, said.warnings) == ("done", None, ("look out",))
+    assert remote.run_copy(model_spec("oracle:pcfgset"), "/nowhere/at/all", ["copy A1"]).value[1:] == ["A1"]
+    assert "unknown option" in str(remote.describe_copy(model_spec("oracle:pcfgset?x=y"), ".").error)
+    assert not logger.handlers or type(logger.handlers[-1]).__name__ != "_Collector"
 
 
 def test_without_ray_installed_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    said = wug("run", "wug_agreement_pp", "--model", "wug-causal", "--engine", "ray")
-    refused(said, "--engine ray needs packages that are not installed: pip install 'wug[ray]'")
+    said = wug("run", "wug_agreement_pp", "--model", "wug-causal", "--executor", "ray")
+    refused(said, "the executor ray needs packages that are not installed: pip install 'wug[ray]'")
 
 
 def test_workers_for_a_single_model_without_ray_are_a_mistake_of_usage() -> None:
-    refused(wug("run", "wug_agreement_pp", "--workers", "2"), "--workers is for several models, or for --engine ray")
+    refused(wug("run", "wug_agreement_pp", "--workers", "2"), "--workers is for several models, or for --executor ray")

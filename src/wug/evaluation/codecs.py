@@ -1,0 +1,187 @@
+"""How requests become cache keys and outputs become cache values, for scores and for generated text."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, replace
+from hashlib import blake2b
+from itertools import chain, pairwise
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from wug.evaluation.cache import KEY_BYTES
+from wug.evaluation.handle import ModelHandle
+from wug.scores import Beside, Scores, Texts, texts_of
+from wug.types import Answer, Request, Source, text_of
+
+OFFSET_TYPES = ("<u1", "<u2", "<u4")
+"""Integer types of token offsets; a block of outputs uses the narrowest that fits."""
+DOUBLE, EXTRAS = 4, 8
+"""Flags in the first byte of a value: float64 log-probabilities, and JSON after the tokens."""
+
+Asked = TypeVar("Asked", Request, str | Source)
+Outputs = TypeVar("Outputs")
+
+
+class Codec(ABC, Generic[Asked, Outputs]):
+    """Keys and values of one kind of output."""
+
+    def __init__(self, handle: ModelHandle) -> None:
+        self._handle = handle
+
+    @abstractmethod
+    def keys(self, requests: Sequence[Asked]) -> list[bytes]:
+        """The cache key of each request."""
+
+    @abstractmethod
+    def sort_key(self, request: Asked) -> str:
+        """What requests are sorted by before they are sent."""
+
+    @abstractmethod
+    def compute(self, requests: Sequence[Asked]) -> list[bytes]:
+        """Send requests to the model and return the values to store, in order."""
+
+    @abstractmethod
+    def decode(self, requests: Sequence[Asked], values: Sequence[bytes]) -> Outputs:
+        """The outputs for some requests, from their values."""
+
+
+class ScoreCodec(Codec[Request, Scores]):
+    """Log-probabilities of tokens: a flag byte, then start, end and log-probability of each token.
+
+    Log-probabilities are stored as float32 where that is exact, as it is for outputs computed in float32.
+    """
+
+    def keys(self, requests: Sequence[Request]) -> list[bytes]:
+        """The digest of everything in a request that can change its output."""
+        contents = (_content(request) for request in requests)
+        texts = (f"{text}\0" for text in requests.texts) if isinstance(requests, Texts) else contents
+        return [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts]
+
+    def sort_key(self, request: Request) -> str:
+        """The text, so that shared beginnings are neighbours."""
+        return request.text if request.span is None else f"{request.text}\0{request.span[0]}:{request.span[1]}"
+
+    def compute(self, requests: Sequence[Request]) -> list[bytes]:
+        """Score the texts."""
+        scores = Scores.of(self._handle.score(requests))
+        widest = int(scores.ends.max(initial=0))
+        width = next(code for code, kind in enumerate(OFFSET_TYPES) if widest <= np.iinfo(kind).max)
+        with np.errstate(over="ignore"):
+            exact = np.array_equal(scores.logprobs.astype("<f4").astype(np.float64), scores.logprobs, equal_nan=True)
+        flag = width | (0 if exact else DOUBLE)
+        tokens = np.empty(len(scores.starts), _dtype(flag))
+        tokens["start"], tokens["end"], tokens["logprob"] = scores.starts, scores.ends, scores.logprobs
+        data, size = tokens.tobytes(), tokens.itemsize
+        bounds: list[int] = (scores.offsets * size).tolist()
+        head = bytes([flag])
+        values = [head + data[low:high] for low, high in pairwise(bounds)]
+        for position in {*scores.pieces, *scores.notices, *scores.beside}:
+            extras = [source.get(position) for source in (scores.pieces, scores.notices, scores.beside)]
+            length = (len(values[position]) - 1).to_bytes(4, "little")
+            body = values[position][1:]
+            values[position] = bytes([flag | EXTRAS]) + length + body + json.dumps(extras).encode()
+        return values
+
+    def decode(self, requests: Sequence[Request], values: Sequence[bytes]) -> Scores:
+        """The scores, in columns."""
+        by_flag: dict[int, list[int]] = {}
+        for position, value in enumerate(values):
+            by_flag.setdefault(value[0], []).append(position)
+        parts = [_tokens(flag, [values[position] for position in some]) for flag, some in by_flag.items()]
+        if not parts:
+            return Scores.of([])
+        joined = Scores.join(parts)
+        if len(parts) > 1:
+            joined = joined.take(np.argsort(np.fromiter(chain.from_iterable(by_flag.values()), np.int64, len(values))))
+        return replace(joined, texts=texts_of(requests))
+
+
+class TextCodec(Codec[str | Source, list[Answer]]):
+    """Generated text: a flag byte, then the text, after JSON with its warnings if there are any."""
+
+    def keys(self, requests: Sequence[str | Source]) -> list[bytes]:
+        """The digest of the source, and of the length bound for models that stop at it."""
+        bounded = self._handle.bounded
+        bounds = (f"\0{one.most}" if bounded and isinstance(one, Source) else "" for one in requests)
+        texts = (f"{text_of(one)}{bound}" for one, bound in zip(requests, bounds, strict=True))
+        return [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts]
+
+    def sort_key(self, request: str | Source) -> str:
+        """The source."""
+        return text_of(request)
+
+    def compute(self, requests: Sequence[str | Source]) -> list[bytes]:
+        """Generate the texts."""
+        sources: Any = requests if self._handle.bounded else list(map(text_of, requests))
+        outputs = [Answer(one) if isinstance(one, str) else one for one in self._handle.generate(sources)]
+        return list(map(_packed_text, outputs))
+
+    def decode(self, requests: Sequence[str | Source], values: Sequence[bytes]) -> list[Answer]:
+        """The texts."""
+        return list(map(_unpacked_text, values))
+
+
+def _content(request: Request) -> str:
+    """What can change the output for a request, as text."""
+    span = "" if request.span is None else f"{request.span[0]}:{request.span[1]}"
+    reading = "" if request.reading is None else "\0" + ":".join(map(str, astuple(request.reading)))
+    source = "" if request.source is None else f"\0\0{request.source}"
+    return f"{request.text}\0{span}{reading}{source}"
+
+
+def _dtype(flag: int) -> np.dtype[Any]:
+    offset, logprob = OFFSET_TYPES[flag & 3], "<f8" if flag & DOUBLE else "<f4"
+    return np.dtype([("start", offset), ("end", offset), ("logprob", logprob)])
+
+
+def _tokens(flag: int, values: Sequence[bytes]) -> Scores:
+    """The scores of values with the same flag; their texts are not known here."""
+    extras: list[tuple[Any, ...]] = []
+    if flag & EXTRAS:
+        ends = [5 + int.from_bytes(value[1:5], "little") for value in values]
+        bodies = [value[5:end] for value, end in zip(values, ends, strict=True)]
+        extras = [json.loads(value[end:]) for value, end in zip(values, ends, strict=True)]
+    else:
+        bodies = [value[1:] for value in values]
+    dtype = _dtype(flag)
+    tokens = np.frombuffer(b"".join(bodies), dtype)
+    offsets = np.zeros(len(bodies) + 1, np.int64)
+    np.cumsum([len(body) // dtype.itemsize for body in bodies], out=offsets[1:])
+    columns = (tokens["start"].astype(np.int32), tokens["end"].astype(np.int32), tokens["logprob"].astype(np.float64))
+    pieces, warnings, beside = (
+        {at: one[part] for at, one in enumerate(extras) if one[part] is not None} for part in range(3)
+    )
+    return Scores(
+        [""] * len(bodies),
+        offsets,
+        *columns,
+        {at: tuple(names) for at, names in pieces.items()},
+        {at: tuple(texts) for at, texts in warnings.items()},
+        {at: Beside(*(None if one is None else tuple(one) for one in more)) for at, more in beside.items()},
+    )
+
+
+def _packed_text(answer: Answer) -> bytes:
+    text = answer.text.encode("utf-8", "surrogatepass")
+    if not answer.notices:
+        return b"\0" + text
+    notices = json.dumps(answer.notices).encode()
+    return bytes([EXTRAS]) + len(notices).to_bytes(4, "little") + notices + text
+
+
+def _unpacked_text(value: bytes) -> Answer:
+    if not value[0] & EXTRAS:
+        return Answer(value[1:].decode("utf-8", "surrogatepass"))
+    end = 5 + int.from_bytes(value[1:5], "little")
+    return Answer(value[end:].decode("utf-8", "surrogatepass"), tuple(json.loads(value[5:end])))
+
+
+def texts_in(requests: Iterable[Request | str | Source]) -> list[str]:
+    """The texts of requests of either kind."""
+    if isinstance(requests, Texts):
+        return requests.texts
+    return [request.text if isinstance(request, Request) else text_of(request) for request in requests]

@@ -1,0 +1,188 @@
+"""Evaluating suites on one model: collect requests, compute outputs, judge, summarize."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from wug import stats
+from wug.errors import ModelError, WugError
+from wug.evaluation.cached_model import CachedModel, Requests
+from wug.evaluation.handle import ModelHandle
+from wug.identity import OVERALL
+from wug.runs.signature import signature
+from wug.runs.store import run_key
+from wug.scores import Texts
+from wug.types import Check, Estimate, Notice, Outcome, Result, Row, Signature, Status, Suite
+
+RequestMemo = dict[int, Requests]
+"""The requests of suites by the suite's identity, made once for many models."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteTask:
+    """A suite, the requests it can make up front, and the signature of its result."""
+
+    suite: Suite
+    requests: Requests
+    signature: Signature
+
+
+def prepare(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None = None) -> list[SuiteTask]:
+    """The work of a run, counted; loads the model if the cache cannot answer all of it."""
+    tasks = _tasks(suites, model, memo)
+    model.prepare(_joined(tasks))
+    return tasks
+
+
+def evaluate(suites: Sequence[Suite], model: CachedModel, interval: stats.Method = "wilson") -> Iterator[Result]:
+    """One result per suite."""
+    yield from evaluate_tasks(prepare(suites, model), model, interval)
+
+
+def evaluate_tasks(
+    tasks: Sequence[SuiteTask],
+    model: CachedModel,
+    interval: stats.Method = "wilson",
+    keep: Callable[[Outcome], None] | None = None,
+) -> Iterator[Result]:
+    """One result per prepared suite; requests of several suites are computed together.
+
+    Outcomes are passed to `keep`, or are in the result without it.
+    """
+    for group in [[task] for task in tasks] if model.ordered else _groups(tasks, model.group):
+        if not model.ordered:
+            model.prefetch(_joined(group))
+        for task in group:
+            yield _judge(task, model, interval, keep)
+
+
+def key_of(
+    suites: Sequence[Suite], handle: ModelHandle, interval: stats.Method, memo: RequestMemo | None = None
+) -> str:
+    """What makes two commands the same run of a model."""
+    return key_of_tasks(_tasks(suites, CachedModel(handle), memo), handle, interval)
+
+
+def key_of_tasks(tasks: Sequence[SuiteTask], handle: ModelHandle, interval: stats.Method) -> str:
+    """The key of the run that these tasks make up."""
+    return run_key([task.signature for task in tasks], {"interval": interval, "given": dict(handle.given)})
+
+
+def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None) -> list[SuiteTask]:
+    """The requests of each suite; a model that cannot serve a suite is refused."""
+    made: RequestMemo = {} if memo is None else memo
+    tasks = []
+    for suite in suites:
+        if suite.needs != _ROLE[model.returns]:
+            raise ModelError(
+                f"suite {suite.name} needs a model that can {_VERB[suite.needs]} text, and {model.id} can only "
+                f"{_VERB[_ROLE[model.returns]]} it"
+            )
+        if id(suite) not in made:
+            made[id(suite)] = suite.requests()
+        requests = made[id(suite)]
+        tasks.append(SuiteTask(suite, requests, signature(suite, model, requests)))
+    return tasks
+
+
+def _joined(tasks: Sequence[SuiteTask]) -> Any:
+    """The requests of several suites as one sequence; those of a single one as they are."""
+    requests = [task.requests for task in tasks]
+    if len(requests) == 1:
+        return requests[0]
+    plain = [some for some in requests if isinstance(some, Texts)]
+    if len(plain) == len(requests):
+        return Texts(list(chain.from_iterable(some.texts for some in plain)))
+    return list(chain.from_iterable(requests))
+
+
+def _groups(tasks: Sequence[SuiteTask], size: int) -> Iterator[list[SuiteTask]]:
+    """Neighbouring tasks with `size` requests together, so that results appear during a long run."""
+    group: list[SuiteTask] = []
+    for task in tasks:
+        group.append(task)
+        if sum(len(one.requests) for one in group) >= size:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _judge(
+    task: SuiteTask, model: CachedModel, interval: stats.Method, keep: Callable[[Outcome], None] | None
+) -> Result:
+    """The result of one suite; an error in it makes a failed result and does not end the run."""
+    status: Status = "complete"
+
+    def rows() -> Iterator[Row]:
+        nonlocal status
+        list(model.pop_warnings())  # those of an earlier suite that was broken off
+        try:
+            yield from task.suite.run(model)
+        except WugError as error:
+            if model.handle.failed:  # no suite will fare better
+                raise
+            yield Notice(f"failed: {error}")
+            status = "failed"
+        yield from model.pop_warnings()
+
+    result = conclude(task.suite, model.id, task.signature, rows(), interval, keep)
+    return replace(result, status=status)
+
+
+def conclude(
+    suite: Suite,
+    model: str,
+    signature: Signature | str,
+    rows: Iterable[Row],
+    method: stats.Method = "wilson",
+    keep: Callable[[Outcome], None] | None = None,
+) -> Result:
+    """A result made of a suite's rows; its outcomes are handed to `keep`, or are in the result without it."""
+    outcomes: list[Outcome] = []
+    collected = stats.Collected()
+    hand = keep or outcomes.append
+    given: list[Estimate] = []
+    notices: Counter[str] = Counter()
+    for row in rows:
+        match row:
+            case Outcome():
+                hand(row)
+                collected.add(row)
+            case Estimate():
+                given.append(row)
+            case Notice():
+                notices[row.text] += 1
+    checks: tuple[Check, ...] = tuple(getattr(suite, "checks", ()))  # a plugin of before has descriptions
+    units = {check.name: check.unit for check in checks}
+    estimates = (*_ordered(collected.estimates(method), given), *(stats.remade(one, method) for one in given))
+    return Result(
+        suite=suite.name,
+        kind=suite.kind,
+        model=model,
+        status="complete",
+        signature=Signature.read(signature) if isinstance(signature, str) else signature,
+        n=collected.items if collected else len(suite) if given else 0,
+        estimates=tuple(stats.within(one, units[one.check]) if one.check in units else one for one in estimates),
+        warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
+        outcomes=tuple(outcomes),
+        descriptions={check.name: check.meaning for check in checks} or dict(getattr(suite, "descriptions", {})),
+        meta=dict(suite.meta),
+        checks=checks,
+    )
+
+
+def _ordered(found: Sequence[Estimate], given: Sequence[Estimate]) -> list[Estimate]:
+    """The estimates check by check, groups in the order in which the suite itself gives those of its other checks."""
+    checks = list(dict.fromkeys(one.check for one in found))
+    groups = list(dict.fromkeys([OVERALL, *(one.group for one in given)]))
+    rank = {group: place for place, group in enumerate(groups)}
+    return sorted(found, key=lambda one: (checks.index(one.check), rank.get(one.group, len(rank))))
+
+
+_ROLE = {"scores": "scorer", "text": "generator"}
+_VERB = {"scorer": "score", "generator": "generate"}

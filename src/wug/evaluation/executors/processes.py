@@ -1,0 +1,273 @@
+"""Several models at a time on this machine, each in a process of its own (`concurrent.futures`, spawn).
+
+A GPU finishes a small model long before Python does: several processes keep it busy. Workers write outputs to the
+cache themselves; results come back to this process, the only writer of the store.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import Any
+
+from wug import stages
+from wug.errors import ModelError
+from wug.evaluation import capacity
+from wug.evaluation.cache import Cache
+from wug.evaluation.evaluate import RequestMemo, key_of
+from wug.evaluation.executors.serial import SerialExecutor
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.recorder import Recorder
+from wug.evaluation.remote import Finished, RemoteTask, evaluate_model
+from wug.evaluation.request import ModelTask, Plan
+from wug.models import ModelSpec
+from wug.runs.shelf import Shelf
+from wug.runs.sweeps import finished
+from wug.types import Suite
+
+ATTEMPTS = 2
+"""How often a model is started whose process is lost."""
+GRACE_SECONDS = 10.0
+"""How long a worker has to stop programs that it started."""
+log = logging.getLogger("wug")
+
+UNPICKLABLE = (pickle.PicklingError, AttributeError, TypeError)
+
+
+def worker_count(plan: Plan, workers: int | None) -> int:
+    """How many processes to use: as many as asked for, else as many as keep a GPU busy."""
+    specs = [task.model for task in plan.tasks if isinstance(task.model, ModelSpec)]
+    if len(specs) < len(plan.tasks):  # objects stay in this process
+        return 1
+    return min(len(specs), capacity.processes(specs) if workers is None else workers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What every worker gets once."""
+
+    suites: tuple[Suite, ...]
+    cache: Path | None
+    store: Path | None
+    sweep: int | None
+    threads: int | None
+    measured: bool
+    """Whether durations of stages are sent back."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One model for a worker."""
+
+    task: RemoteTask
+    suites: tuple[int, ...]
+    """Positions in the shared suites."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a worker returns: results, or the number of the complete run that the store has."""
+
+    finished: Finished
+    run: int | None = None
+    stages: tuple[stages.Stage, ...] = ()
+
+
+class ProcessExecutor:
+    """Evaluates models in worker processes; a model whose process dies is started once more, alone."""
+
+    def __init__(self, count: int, *, required: bool) -> None:
+        self._count, self._required = count, required
+
+    def run(self, recorder: Recorder) -> None:
+        """Evaluate every model that is not complete."""
+        plan, cache, store = recorder.plan, recorder.cache, recorder.store
+        specs = [task.model for task in plan.tasks if isinstance(task.model, ModelSpec)]
+        shared = _Shared(
+            plan.suites,
+            None if cache is None or cache.path is None else cache.path.absolute(),
+            None if store is None else store.path.absolute(),
+            recorder.sweep,
+            capacity.threads_each(specs, self._count),
+            stages.is_heard(),
+        )
+        try:
+            payload = pickle.dumps(shared, pickle.HIGHEST_PROTOCOL)
+        except UNPICKLABLE as error:
+            if self._required:
+                raise ModelError(f"a suite cannot be sent to another process ({error}): use one worker") from None
+            SerialExecutor().run(recorder)
+            return
+        positions = {id(suite): position for position, suite in enumerate(plan.suites)}
+        waiting, crashes = deque(recorder.pending()), Counter[str]()
+        while waiting:
+            suspects = [task for task in waiting if crashes[task.name]]
+            some = suspects[:1] or list(waiting)
+            with _pool(min(self._count, len(some)), payload) as pool:
+                lost = _run_in(pool, some, self._count, positions, recorder)
+            for task in lost:
+                crashes[task.name] += 1
+                if crashes[task.name] < ATTEMPTS:
+                    log.warning("%s: its worker process was lost; it is started again", task.name)
+            done = recorder.report.found.keys() | {failure.model for failure in recorder.report.failures}
+            waiting = deque(task for task in waiting if task.name not in done)
+            for task in [task for task in waiting if crashes[task.name] >= ATTEMPTS]:
+                waiting.remove(task)
+                recorder.fail(
+                    task, "its worker process ended unexpectedly twice. If memory ran out, use fewer --workers"
+                )
+
+
+def _run_in(
+    pool: ProcessPoolExecutor, tasks: list[ModelTask], count: int, positions: dict[int, int], recorder: Recorder
+) -> list[ModelTask]:
+    """Evaluate tasks in a pool, at most `count` at a time; returns those that were running when it broke."""
+    waiting, running = deque(tasks), dict[Future[bytes], ModelTask]()
+
+    def submit() -> None:
+        task = waiting.popleft()
+        assert isinstance(task.model, ModelSpec)
+        remote = RemoteTask(task.model, str(Path.cwd()), recorder.plan.interval)
+        work = _Work(remote, tuple(positions[id(suite)] for suite in task.suites))
+        recorder.tell(task)
+        with _interrupts_blocked():
+            running[pool.submit(_evaluate, work)] = task
+
+    try:
+        while waiting and len(running) < count:
+            submit()
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                data = future.result()
+                task = running.pop(future)
+                if waiting:
+                    submit()  # the worker continues while its last results are written
+                _record(recorder, task, data)
+    except BrokenProcessPool:
+        return list(running.values())
+    return []
+
+
+def _record(recorder: Recorder, task: ModelTask, data: bytes) -> None:
+    done: _Done = pickle.loads(data)
+    stages.pass_on(done.stages)
+    recorder.warn(done.finished.warnings)
+    with recorder.attempt(task):
+        if done.run is not None:
+            recorder.resume(task, done.run)
+        elif done.finished.error is not None:
+            raise ModelError(done.finished.error)
+        else:
+            recorder.record(task, done.finished.model, done.finished.results)
+
+
+@contextmanager
+def _pool(count: int, payload: bytes) -> Iterator[ProcessPoolExecutor]:
+    """A pool whose processes are stopped when the context is left by an error."""
+    before = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(count, context, _start_worker, (payload,))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        workers = set(multiprocessing.active_children()) - before
+        for process in workers:
+            process.terminate()
+        for process in workers:
+            process.join(GRACE_SECONDS)
+            process.kill()
+        raise
+    pool.shutdown()
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """A context in which Ctrl-C waits; a process started within it ignores Ctrl-C, which is meant for the command."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # it would inherit the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# In the worker process ------------------------------------------------------------------------------------------------
+
+_worker: dict[str, Any] = {}
+"""The shared data of this worker process, and the requests of its suites."""
+
+
+def _start_worker(payload: bytes) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: exit())  # so that programs started by a backend are stopped
+    threading.Thread(target=_end_with_parent, name="wug-parent", daemon=True).start()
+    try:
+        shared: _Shared | None = pickle.loads(payload)
+        error = ""
+    except Exception as fault:  # whatever the code of a plugin raises
+        shared, error = None, f"a suite cannot be used in another process ({fault}): use one worker"
+    if shared is not None and shared.threads is not None:  # read by torch and tokenizers when they are imported
+        os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(shared.threads)
+    _worker.update(shared=shared, error=error, memo=RequestMemo())
+
+
+def _end_with_parent() -> None:
+    """End this process when the command ends, however it ends."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    late = threading.Timer(GRACE_SECONDS, os._exit, (1,))
+    late.daemon = True
+    late.start()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _evaluate(work: _Work) -> bytes:
+    """The pickled `_Done` of a model."""
+    shared: _Shared | None = _worker["shared"]
+    if shared is not None and shared.measured:
+        with stages.collected() as measured:
+            done = _evaluated(work)
+        done = replace(done, stages=tuple(measured))
+    else:
+        done = _evaluated(work)
+    try:
+        return pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
+    except UNPICKLABLE as error:
+        return pickle.dumps(_Done(Finished(error=f"its results cannot be sent between processes ({error})")))
+
+
+def _evaluated(work: _Work) -> _Done:
+    shared: _Shared | None = _worker["shared"]
+    if shared is None:
+        return _Done(Finished(error=_worker["error"]))
+    suites, memo = [shared.suites[position] for position in work.suites], _worker["memo"]
+    found: list[int] = []
+
+    def complete(handle: ModelHandle) -> bool:
+        if shared.store is None or shared.sweep is None:
+            return False
+        key = key_of(suites, handle, work.task.interval, memo)
+        run = finished(Shelf(shared.store), shared.sweep, key, str(handle.spec))
+        found.extend([] if run is None else [run])
+        return run is not None
+
+    with closing(Cache(shared.cache)) as cache:
+        result = evaluate_model(work.task, suites, cache, memo, complete)
+    return _Done(result, found[0] if found else None)

@@ -1,0 +1,266 @@
+"""Models on a Ray cluster: one task per model, or copies of one model where there are more GPUs than models.
+
+Ray places tasks, starts those of lost machines again, and limits how far they run ahead. Outputs and results come to
+this process, the only writer. Tasks rather than actors: an actor that Ray restarts may wait forever for a machine that
+is gone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wug.errors import MissingExtra, ModelError
+from wug.evaluation import remote
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.recorder import Recorder, known_model
+from wug.evaluation.remote import Described, Finished, Outputs, RemoteTask, known_rows
+from wug.evaluation.request import ModelTask
+from wug.models import Identity, ModelSpec
+from wug.types import Answer, Request, Scored
+
+RETRIES = 5
+"""How often Ray starts a task again whose process or machine was lost."""
+CHUNKS_PER_ROUND = 2
+"""Chunks that each copy of a model gets before outputs are stored."""
+TASKS_PER_SLOT = 2
+"""Tasks submitted for each slot of the cluster: while one runs, the next is on its way."""
+UNREAD_MESSAGES = 1
+"""Messages of a task that may wait here before the task pauses."""
+
+log = logging.getLogger("wug")
+
+
+class RayExecutor:
+    """Evaluates models on the cluster that Ray finds or starts."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers
+
+    def run(self, recorder: Recorder) -> None:
+        """Evaluate every model that is not complete."""
+        if any(task.spec is None for task in recorder.plan.tasks):
+            raise ModelError("a model object cannot be sent to a cluster: pass its name, or use another executor")
+        with joined() as ray:
+            cluster = _Cluster(ray, self._workers)
+            tasks = recorder.pending(identify=True)
+            if len(tasks) < cluster.copies:
+                for task in tasks:
+                    recorder.tell(task)
+                    with recorder.attempt(task):
+                        recorder.evaluate(task, _spread(cluster, _spec_of(task)))
+            else:
+                _run_tasks(cluster, tasks, recorder)
+
+
+@dataclass(slots=True)
+class _Cluster:
+    """What Ray has, and what a task needs."""
+
+    ray: Any
+    workers: int | None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers > (there := self.gpus or self.cpus):
+            raise ModelError(f"--workers {self.workers}: the cluster has {there} {'GPUs' if self.gpus else 'CPUs'}")
+
+    @property
+    def gpus(self) -> int:
+        """As many as there are now: machines come and go."""
+        return int(self.ray.cluster_resources().get("GPU", 0))
+
+    @property
+    def cpus(self) -> int:
+        return int(self.ray.cluster_resources().get("CPU", 0))
+
+    @property
+    def submitted(self) -> int:
+        """How many tasks to submit at a time."""
+        return self.workers or TASKS_PER_SLOT * (self.gpus or max(1, self.cpus))
+
+    @property
+    def copies(self) -> int:
+        """Copies of one model that are worth having: one per GPU, or as many as the user says."""
+        return self.workers or self.gpus or 1
+
+    def task(self, function: Any, **more: Any) -> Any:
+        needs = {"num_gpus": 1, "num_cpus": 0} if self.gpus else {"num_cpus": 1}
+        return self.ray.remote(max_retries=RETRIES, **needs, **more)(function)
+
+
+def _run_tasks(cluster: _Cluster, tasks: Sequence[ModelTask], recorder: Recorder) -> None:
+    """One Ray task per model."""
+    ray = cluster.ray
+    function = cluster.task(
+        remote.stream_model,
+        max_calls=0,
+        num_returns="streaming",
+        _generator_backpressure_num_objects=UNREAD_MESSAGES,
+    )
+    suites = {_identity(task): ray.put(list(task.suites)) for task in tasks}
+    waiting = iter(tasks)
+    running: dict[Any, ModelTask] = {}
+    while True:
+        while len(running) < cluster.submitted and (task := next(waiting, None)) is not None:
+            spec = _spec_of(task)
+            what = RemoteTask(spec, str(Path.cwd()), recorder.plan.interval)
+            known = ray.put(known_rows(recorder.cache, known_model(spec)))
+            running[function.remote(what, suites[_identity(task)], known)] = task
+            recorder.tell(task)
+        if not running:
+            return
+        (stream, *_), _ = ray.wait(list(running), num_returns=1, fetch_local=False)
+        task = running[stream]
+        try:
+            _take(recorder, task, ray.get(next(stream)))
+        except StopIteration:
+            del running[stream]
+        except ray.exceptions.RayError as error:
+            del running[stream]
+            recorder.fail(task, f"Ray gave up on it: {_first_line(error)}")
+
+
+def _take(recorder: Recorder, task: ModelTask, message: remote.Message) -> None:
+    """Store what a task sent."""
+    match message:
+        case Outputs(key, model, rows, done, total):
+            if recorder.cache is not None:
+                recorder.cache.write(key, model, rows)
+            recorder.tell(task, (done, total))
+        case Finished(model, results, error, warnings):
+            recorder.warn(warnings)
+            with recorder.attempt(task):
+                if error is not None:
+                    raise ModelError(error)
+                recorder.record(task, model, results)
+
+
+def _identity(task: ModelTask) -> tuple[int, ...]:
+    return tuple(map(id, task.suites))
+
+
+def _spec_of(task: ModelTask) -> ModelSpec:
+    assert task.spec is not None
+    return task.spec
+
+
+class SpreadModel:
+    """A model in copies on a cluster, used as if they were one."""
+
+    ordered = False
+
+    def __init__(self, cluster: _Cluster, spec: ModelSpec, copy: Described) -> None:
+        self.id, self.options = copy.id, copy.options
+        self.chunk = copy.chunk * cluster.copies * CHUNKS_PER_ROUND
+        self._cluster, self._spec, self._copy = cluster, spec, copy
+        self._warned: set[str] = set()
+
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
+        """One scored text per request, in order."""
+        return self._outputs(requests)
+
+    def generate(self, sources: Sequence[str]) -> list[Answer | str]:
+        """One output per source, in order."""
+        return self._outputs(sources)
+
+    def _outputs(self, requests: Sequence[Any]) -> list[Any]:
+        ray, limit, size = self._cluster.ray, self._cluster.workers, self._copy.chunk
+        function = self._cluster.task(remote.run_copy, max_calls=0)
+        running: list[Any] = []
+        for first in range(0, len(requests), size):
+            if limit is not None and len(running) >= limit:
+                ray.wait(running, num_returns=len(running) - limit + 1)
+            running.append(function.remote(self._spec, str(Path.cwd()), requests[first : first + size]))
+        return [output for reply in running for output in self._checked(_value(ray, reply, self._warned))]
+
+    def _checked(self, outputs: list[Any]) -> list[Any]:
+        if outputs[0] != self._copy.id:
+            raise ModelError(
+                f"the machines have different copies of the model: {self._copy.id}, {outputs[0]}. Put the same files "
+                "on all of them"
+            )
+        return outputs[1:]
+
+
+def _spread(cluster: _Cluster, spec: ModelSpec) -> ModelHandle:
+    function = cluster.task(remote.describe_copy, max_calls=0)
+    copy: Described = _value(cluster.ray, function.remote(spec, str(Path.cwd())), set())
+    if copy.ordered:
+        raise ModelError(f"{copy.id}: its outputs depend on one another, so it cannot be spread: use --executor serial")
+    identity = Identity(copy.id, copy.options, "scores" if copy.scores else "text", copy.bounded)
+    model = SpreadModel(cluster, spec, copy)
+    return ModelHandle(identity, lambda: model, spec)
+
+
+def _value(ray: Any, reply: Any, warned: set[str]) -> Any:
+    """What a copy sent, once its warnings are logged; its errors are raised here."""
+    try:
+        found: remote.Reply = ray.get(reply)
+    except ray.exceptions.RayError as error:
+        raise ModelError(f"Ray cannot continue: {_first_line(error)}") from None
+    for warning in found.warnings:
+        if warning not in warned:
+            log.warning("%s", warning)
+            warned.add(warning)
+    if found.error is not None:
+        raise ModelError(found.error)
+    return found.value
+
+
+@contextmanager
+def joined() -> Iterator[Any]:
+    """Ray, joined or started, and left again if it was started for this."""
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what it holds back it would print when this is over
+    try:
+        ray = importlib.import_module("ray")
+    except ImportError:
+        raise MissingExtra("the executor ray", "ray") from None
+    started = not ray.is_initialized()
+    with redirect_stdout(_RayOutput()):
+        if started:
+            _start(ray)
+        try:
+            yield ray
+        finally:
+            if started:
+                ray.shutdown()
+
+
+class _RayOutput(io.TextIOBase):
+    """Where Ray prints: pages about a lost machine become one warning, and do not mix with results."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if "marked dead" in text:
+            log.warning("a machine of the cluster was lost; its tasks are started again")
+        elif text.strip():
+            log.debug("Ray: %s", text.rstrip())
+        return len(text)
+
+
+def _start(ray: Any) -> None:
+    """Join the cluster that RAY_ADDRESS names or that runs on this machine, or start one here."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        # What a copy prints would appear on this program's standard output, among the results.
+        ray.init(log_to_driver=False, include_dashboard=False, configure_logging=True, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise ModelError(f"Ray cannot be started: {error}. RAY_ADDRESS names the cluster to join") from None
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)  # Ray replaces the handler that makes a run resumable
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).split("\n")[0][:300]

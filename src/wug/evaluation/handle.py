@@ -1,0 +1,108 @@
+"""A model as the program holds it: identified by its files, loaded when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from wug.errors import ModelError
+from wug.models import Identity, ModelSpec
+from wug.types import Answer, Request, Scored, Source, Token
+
+
+class ModelHandle:
+    """A model whose identity is known before it is loaded.
+
+    It is loaded by the first request that the cache cannot answer, and must then be what it was identified as.
+    """
+
+    def __init__(self, identity: Identity, load: Callable[[], Any], spec: ModelSpec | None = None) -> None:
+        self.id: str = identity.id
+        self.options: Mapping[str, str] = identity.options
+        """Every option that changes an output, for the signature and the cache key."""
+        self.returns: Literal["scores", "text"] = identity.answers
+        self.bounded: bool = identity.bounded
+        """Whether a generator stops where a suite says that a correct output cannot be longer."""
+        self.training_context = identity.training_context
+        """`sentence` for a model that was trained on single sentences; None where that is not known."""
+        self.spec = spec
+        """How the user named it, with all options; outputs are cached under all of them."""
+        self.failed = False
+        """Whether it could not be loaded, or was a different model once it was."""
+        self._load = load
+        self._backend: Any = None
+
+    @classmethod
+    def around(cls, model: Any, spec: ModelSpec | None = None) -> ModelHandle:
+        """The handle of a model that is loaded already."""
+        returns: Literal["scores", "text"] = "scores" if callable(getattr(model, "score", None)) else "text"
+        identity = Identity(
+            model.id, model.options, returns, getattr(model, "bounded", False), getattr(model, "training_context", None)
+        )
+        handle = cls(identity, lambda: model, spec)
+        handle._backend = model
+        return handle
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """The options that the user gave."""
+        return {} if self.spec is None else self.spec.options
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._backend is not None
+
+    @property
+    def ordered(self) -> bool:
+        """Whether an output depends on the requests before it; such a model is loaded at once."""
+        return bool(getattr(self._backend, "ordered", False))
+
+    @property
+    def chunk(self) -> int:
+        """How many requests make a few seconds' work."""
+        chunk: int = self.backend.chunk
+        return chunk
+
+    @property
+    def backend(self) -> Any:
+        """The model itself, loaded if it was not."""
+        if self._backend is None:
+            self.failed = True
+            model = self._load()
+            before, after = (self.id, dict(self.options)), (model.id, dict(model.options))
+            self._backend, self.id, self.options = model, model.id, model.options
+            self.failed = before != after
+            if self.failed:
+                raise ModelError(
+                    f"{_described(*before)} became {_described(*after)} when it was loaded: its files changed during "
+                    "the run, or do not describe the model. Repeat the command"
+                )
+        return self._backend
+
+    def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
+        """One scored text per request, in order."""
+        scored: Sequence[Scored] = self.backend.score(requests)
+        return scored
+
+    def generate(self, sources: Sequence[str | Source]) -> Sequence[Answer | str]:
+        """One output per source, in order."""
+        outputs: Sequence[Answer | str] = self.backend.generate(sources)
+        return outputs
+
+    def likeliest(self, text: str, position: int, count: int) -> list[Token]:
+        """The `count` most probable tokens at a position of a text, the most probable first."""
+        find = getattr(self.backend, "likeliest", None)
+        if find is None:
+            raise ModelError(f"{self.id} does not list its most probable tokens; causal and masked models do")
+        tokens: list[Token] = find(text, position, count)
+        return tokens
+
+    def words(self, texts: Sequence[str]) -> list[Sequence[tuple[int, int]]] | None:
+        """Where the tokenizer's own rule divides texts into words; None for a model without such a rule."""
+        split = getattr(self.backend, "words", None)
+        return None if split is None else list(split(texts))
+
+
+def _described(name: str, options: Mapping[str, str]) -> str:
+    return ", ".join([name, *(f"{key}={value}" for key, value in options.items())])

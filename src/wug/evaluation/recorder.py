@@ -1,0 +1,216 @@
+"""The one writer of a run: results into the store, outputs into the cache, failures into the report."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from wug.errors import ModelError, StoreError, WugError
+from wug.evaluation.cache import Cache
+from wug.evaluation.cached_model import CachedModel
+from wug.evaluation.evaluate import RequestMemo, evaluate_tasks, key_of, key_of_tasks, prepare
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.opening import identify_model
+from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned
+from wug.files import checksum
+from wug.models import ModelSpec
+from wug.runs.progress import Report
+from wug.runs.store import Store, run_key
+from wug.runs.sweeps import finished, finished_at, plan_text
+from wug.runs.waiting import Waiting
+from wug.types import Outcome, Result
+
+log = logging.getLogger("wug")
+
+
+class Recorder:
+    """Keeps what executors find, and knows which models are complete already."""
+
+    def __init__(self, plan: Plan, store: Store | None, cache: Cache | None, listen: Listener | None = None) -> None:
+        self.plan, self.store, self.cache = plan, store, cache
+        self.report = RunReport()
+        self.memo: RequestMemo = {}
+        self.sweep: int | None = None
+        """The number of the sweep in the store."""
+        self._listen = listen or (lambda event: None)
+        self._warned: set[str] = set()
+        if store is not None and plan.sweep is not None:
+            models = [planned(task.spec) for task in plan.tasks if task.spec is not None]
+            text = plan_text(models, [suite.name for suite in plan.suites])
+            self.sweep = store.begin_sweep(sweep_key(plan), plan.sweep, plan.command, text)
+
+    def pending(self, *, identify: bool = False) -> list[ModelTask]:
+        """The tasks that are not complete; the others are taken from the store.
+
+        With `identify`, models in files are identified here; else only commits of the Hub tell.
+        """
+        left = []
+        for task in self.plan.tasks:
+            run = self._complete_before(task, identify=identify)
+            if run is None:
+                left.append(task)
+            else:
+                self.resume(task, run)
+        return left
+
+    def complete_run(self, task: ModelTask, handle: ModelHandle) -> int | None:
+        """The complete run of an opened model in this sweep, or None."""
+        if self.sweep is None:
+            return None
+        return self._complete(key_of(task.suites, handle, self.plan.interval, self.memo), handle.spec)
+
+    def resume(self, task: ModelTask, run: int) -> None:
+        """Take the results of a complete run from the store."""
+        assert self.store is not None
+        self.report.resumed += 1
+        results = tuple(stored.result for stored in self.store.shelf.stored(run))
+        self.report.found[task.name] = RecordedRun(run, results)
+
+    def tell(self, task: ModelTask, requests: tuple[int, int] = (0, 0)) -> None:
+        """Tell the listener which model is being evaluated and how far it is."""
+        done, resumed = self.report.done, self.report.resumed
+        event = RunEvent("loading", done, len(self.plan.tasks), task.name, requests, resumed)
+        self._listen(replace(event, stage="running") if requests[1] else event)
+
+    def evaluate(self, task: ModelTask, handle: ModelHandle) -> None:
+        """Evaluate a model in this process; each result is in the store before the next one is made.
+
+        A run that is interrupted stays in the store as far as it came, and the same run continues it.
+        """
+        report = Report(lambda done, total: self.tell(task, (done, total)))
+        model = CachedModel(handle, self.cache, report.answered)
+        tasks = prepare(task.suites, model, self.memo)  # a model that cannot be loaded leaves no run behind
+        try:
+            if self.store is None:
+                self.report.found[task.name] = RecordedRun(
+                    None, tuple(evaluate_tasks(tasks, model, self.plan.interval))
+                )
+                return
+            key = key_of_tasks(tasks, handle, self.plan.interval)
+            results = []
+            with self.store.writing(key, handle.id, self.plan.command, **self._described(handle.spec)) as (number, add):
+                report.begin(self.store, number, len(tasks), model.done, model.total)
+                with closing(_Spool()) as spool:
+                    for result in evaluate_tasks(tasks, model, self.plan.interval, spool.add):
+                        results.append(add(result, spool.take()))
+                        report.judged()
+            self.report.found[task.name] = RecordedRun(number, tuple(results))
+        finally:
+            if self.cache is not None:
+                self.cache.report_damage()
+
+    def record(self, task: ModelTask, model: str, results: Sequence[Result]) -> None:
+        """Put the results of a model that was evaluated elsewhere into the store, all at once."""
+        if self.store is None:
+            self.report.found[task.name] = RecordedRun(None, tuple(results))
+            return
+        given = {} if task.spec is None else dict(task.spec.options)
+        key = run_key([result.signature for result in results], {"interval": self.plan.interval, "given": given})
+        if (run := self._complete(key, task.spec)) is not None:  # a model that only loading could identify
+            self.resume(task, run)
+            return
+        number = self.store.begin(key, model, self.plan.command, **self._described(task.spec))
+        kept = tuple(self.store.add(number, result) for result in results)
+        failed = any(result.status == "failed" for result in results)
+        self.store.finish(number, "failed" if failed else "complete")
+        self.report.found[task.name] = RecordedRun(number, kept)
+
+    def warn(self, warnings: Sequence[str]) -> None:
+        """Log warnings from another process, each once."""
+        for warning in warnings:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                log.warning("%s", warning)
+
+    @contextmanager
+    def attempt(self, task: ModelTask) -> Iterator[None]:
+        """A context in which one model may fail while the others continue; a single model's error is raised."""
+        try:
+            yield
+        except StoreError:
+            raise  # nothing can be kept
+        except Exception as error:
+            if len(self.plan.tasks) == 1:
+                raise
+            log.debug("%s failed", task.name, exc_info=error)
+            known = error if isinstance(error, WugError) else None
+            message = str(error) if known else f"{type(error).__name__}: {error}"
+            self.report.failures.append(Failure(task.name, message, known))
+        if self.report.done < len(self.plan.tasks):
+            self.tell(task)
+
+    def fail(self, task: ModelTask, message: str) -> None:
+        """Record that a model failed elsewhere."""
+        with self.attempt(task):
+            raise ModelError(message)
+
+    def finish(self) -> RunReport:
+        """The report, in the order of the models."""
+        order = {task.name: position for position, task in enumerate(self.plan.tasks)}
+        self.report.found = {name: self.report.found[name] for name in order if name in self.report.found}
+        self.report.failures.sort(key=lambda failure: order[failure.model])
+        self._listen(RunEvent("finished", self.report.done, len(self.plan.tasks), resumed=self.report.resumed))
+        return self.report
+
+    def _complete_before(self, task: ModelTask, *, identify: bool) -> int | None:
+        spec = task.spec
+        if self.store is None or self.sweep is None or spec is None:
+            return None
+        commit = self.plan.commits.get((spec.name, spec.revision or ""))
+        if commit is not None and (run := finished_at(self.store.shelf, self.sweep, planned(spec), commit)) is not None:
+            return run
+        if not identify or not isinstance(task.model, ModelSpec):
+            return None
+        try:
+            handle = identify_model(task.model)
+            return None if handle is None else self.complete_run(task, handle)
+        except WugError:
+            return None  # reported when it is evaluated
+
+    def _complete(self, key: str, spec: ModelSpec | None) -> int | None:
+        """The complete run with this key in the sweep, or None."""
+        if self.store is None or self.sweep is None or spec is None:
+            return None
+        return finished(self.store.shelf, self.sweep, key, str(spec))
+
+    def _described(self, spec: ModelSpec | None) -> dict[str, Any]:
+        """What the store keeps of how a run came about."""
+        named = {} if spec is None else {"specification": str(spec), "revision": spec.revision}
+        return {**named, "origin": self.plan.origin, "sweep": self.sweep}
+
+
+class _Spool:
+    """Outcomes of the result being judged, until it is written."""
+
+    def __init__(self) -> None:
+        self._waiting = Waiting()
+
+    def add(self, outcome: Outcome) -> None:
+        self._waiting.add(outcome)
+
+    def take(self) -> Waiting:
+        taken, self._waiting = self._waiting, Waiting()
+        return taken
+
+    def close(self) -> None:
+        self._waiting.close()
+
+
+def sweep_key(plan: Plan) -> str:
+    """What makes two commands the same sweep: the names of the models, the suites, and the scoring options.
+
+    A pattern that matches more models than before is the same sweep, which then continues with the new ones.
+    """
+    suites = [f"{suite.name}@{suite.checksum}?{dict(suite.options)}" for suite in plan.suites]
+    return checksum(plan.sweep or "", *plan.scope, "\0", *suites, plan.interval)
+
+
+def known_model(spec: ModelSpec) -> ModelHandle | None:
+    """The handle of a model that can be identified without loading it; None where that fails."""
+    try:
+        return identify_model(spec)
+    except WugError:
+        return None  # reported when it is evaluated

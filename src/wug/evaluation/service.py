@@ -1,0 +1,146 @@
+"""The run service: every evaluation, from the command line, from Python or from the site, goes through `execute`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import get_args
+
+from wug import options, registry, stats
+from wug.errors import InputError, UnknownName
+from wug.evaluation import executors
+from wug.evaluation.cache import Cache
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.opening import builtin_model_for, model_spec, open_suites, require_packages
+from wug.evaluation.recorder import Recorder
+from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
+from wug.models import ModelSpec
+from wug.runs.patterns import Named, expand, is_pattern
+from wug.runs.store import Store
+from wug.runs.tags import tagged
+from wug.types import Suite
+
+
+def execute(request: RunRequest, listen: Listener | None = None) -> RunReport:
+    """Evaluate the models of a request on its suites.
+
+    A model that fails is in the report, and the others continue; the error of a single model is raised.
+
+    Args:
+        request: What to evaluate, and where results go.
+        listen: Called with a `RunEvent` as the work proceeds.
+
+    Returns:
+        The results by model, and the models that failed.
+
+    Raises:
+        WugError: For a name, file or option that is wrong, before any model is loaded; or for the only model.
+    """
+    return execute_plan(resolve(request), request, listen)
+
+
+def execute_plan(plan: Plan, request: RunRequest, listen: Listener | None = None) -> RunReport:
+    """Evaluate a resolved request."""
+    with opened_store(request.store) as store, opened_cache(request.cache) as cache:
+        recorder = Recorder(plan, store, cache, listen)
+        executors.choose(request.executor, request.workers, plan).run(recorder)
+        return recorder.finish()
+
+
+def resolve(request: RunRequest) -> Plan:
+    """Find the suites and models of a request; every mistake in names and options is reported here."""
+    if request.limit is not None and request.limit < 1:
+        raise InputError(f"limit={request.limit}: write a whole number, 1 or more")
+    if request.interval not in get_args(stats.Method):
+        raise UnknownName("interval method", str(request.interval), get_args(stats.Method))
+    suites = resolve_suites(request)
+    if request.models is None:
+        return _plan_for_builtin_models(request, suites)
+    named = [_names(model) for model in request.models]
+    found = [one for group in named for one in group]
+    specs = [_spec(one.text, request) if isinstance(one, Named) else one for one in found]
+    written = [str(model) for model in request.models if isinstance(model, (str, Path))]
+    pattern = any(map(is_pattern, written))
+    if pattern and len(written) < len(request.models):
+        raise InputError("patterns cannot be mixed with model objects in one list: evaluate these separately")
+    return Plan(
+        tasks=tuple(ModelTask(model, tuple(suites)) for model in specs),
+        command=request.command,
+        interval=request.interval,
+        sweep=request.sweep or (" ".join(written) if pattern else None),
+        scope=tuple(written),
+        commits={
+            (spec.name, spec.revision or ""): one.commit
+            for one, spec in zip(found, specs, strict=True)
+            if isinstance(one, Named) and isinstance(spec, ModelSpec) and one.commit is not None
+        },
+        origin=request.origin,
+    )
+
+
+def resolve_suites(request: RunRequest) -> list[Suite]:
+    """The suites of a request, in order, each once, sampled to its limit."""
+    found: dict[tuple[object, ...], Suite] = {}
+    for is_name, some in groupby(request.suites, key=lambda one: isinstance(one, (str, Path))):
+        group = list(some)
+        opened = open_suites(list(map(str, group)), request.suite_options, request.family) if is_name else group
+        for suite in opened:
+            if not isinstance(suite, Suite):
+                remedy = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries"
+                raise InputError(f"{type(suite).__name__} is not a suite. {remedy}")
+            if not is_name and (request.suite_options or request.family is not None):
+                what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"
+                raise InputError(f"{suite.name} is open already: pass its {what} where it is opened")
+            found.setdefault((suite.name, suite.checksum, *sorted(suite.options.items())), suite)
+    if not found:
+        raise InputError("there is no suite: pass a name, a path, or a list of them")
+    chosen = tagged(found.values(), request.tags) if request.tags else list(found.values())
+    require_packages(chosen)
+    return [suite if request.limit is None else suite.sample(request.limit) for suite in chosen]
+
+
+@contextmanager
+def opened_store(path: Path | None) -> Iterator[Store | None]:
+    """The run store of a path, closed at the end; None without a path."""
+    if path is None:
+        yield None
+        return
+    with closing(Store(path)) as store:
+        yield store
+
+
+@contextmanager
+def opened_cache(path: Path | None) -> Iterator[Cache | None]:
+    """The output cache of a path, closed at the end; None without a path."""
+    if path is None:
+        yield None
+        return
+    with closing(Cache(path)) as cache:
+        yield cache
+
+
+def _plan_for_builtin_models(request: RunRequest, suites: Sequence[Suite]) -> Plan:
+    """The built-in model that fits each suite."""
+    fitting: dict[str, list[Suite]] = {}
+    for suite in suites:
+        fitting.setdefault(builtin_model_for(suite), []).append(suite)
+    tasks = tuple(ModelTask(_spec(name, request), tuple(own)) for name, own in fitting.items())
+    return Plan(tasks, request.command, request.interval, request.sweep, tuple(fitting), origin=request.origin)
+
+
+def _names(model: str | Path | ModelSpec | ModelHandle) -> Sequence[Named | ModelSpec | ModelHandle]:
+    return expand([str(model)]) if isinstance(model, (str, Path)) else [model]
+
+
+def _spec(name: str, request: RunRequest) -> ModelSpec:
+    """A model with the options of its name and of the request; unknown ones are refused."""
+    spec = model_spec(name)
+    declared = registry.find("models", spec.kind).OPTIONS
+    known = options.names(declared)
+    shared = {key: value for key, value in request.shared_model_options.items() if key in known}
+    made = replace(spec, options={**spec.options, **shared, **request.model_options})
+    made.read(declared)
+    return made

@@ -1,0 +1,69 @@
+"""How many models there may be at a time, in threads and processes: by device, cores and free memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from wug import registry
+from wug.evaluation import capacity
+from wug.models import ModelSpec
+
+GB = 1_000_000_000
+CAUSAL = ModelSpec("causal", "somewhere")
+CHECKPOINTS = [ModelSpec("causal", f"step-{number}") for number in range(40)]
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """16 cores, a GPU, and as much memory as one could want."""
+    monkeypatch.setattr(capacity, "cores", lambda: 16)
+    monkeypatch.setattr(capacity, "device_of", lambda spec: "cuda" if registry.traits(spec.kind).uses_device else "cpu")
+    monkeypatch.setattr(capacity, "free_memory", lambda: 1000 * GB)
+    monkeypatch.setattr(capacity, "_free_on_gpu", lambda: 1000 * GB)
+    monkeypatch.setattr(capacity, "gpu_is_shared", lambda: True)
+    return monkeypatch
+
+
+def test_eight_processes_share_a_gpu_fewer_where_cores_or_models_are_fewer(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr(capacity, "size_of", lambda spec: GB)
+    assert capacity.processes(CHECKPOINTS) == 8
+    assert capacity.processes(CHECKPOINTS[:3]) == 3
+    machine.setattr(capacity, "cores", lambda: 6)
+    assert capacity.processes(CHECKPOINTS) == 3
+
+
+@pytest.mark.parametrize("where", ["free_memory", "_free_on_gpu"])
+def test_a_process_needs_four_times_its_models_files_and_two_gigabytes(machine: pytest.MonkeyPatch, where: str) -> None:
+    machine.setattr(capacity, "size_of", lambda spec: 3 * GB if spec.name == "step-7" else None)
+    machine.setattr(capacity, where, lambda: 43 * GB)
+    assert capacity.processes(CHECKPOINTS) == 3  # of 14 each
+    machine.setattr(capacity, where, lambda: 13 * GB)
+    assert capacity.processes(CHECKPOINTS) == 1
+    machine.setattr(capacity, where, lambda: None)
+    assert capacity.processes(CHECKPOINTS) == 1  # not known
+
+
+def test_one_process_asks_what_no_gpu_computes_and_what_needs_all_of_it(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr(capacity, "size_of", lambda spec: GB)
+    assert capacity.processes([*CHECKPOINTS, ModelSpec("ngram", "somewhere")]) == 1
+    machine.setattr(capacity, "gpu_is_shared", lambda: False)
+    assert capacity.processes(CHECKPOINTS) == 1
+    machine.setattr(capacity, "gpu_is_shared", lambda: True)
+    assert capacity.processes([ModelSpec("causal", name, None, {"device_map": "auto"}) for name in "ab"]) == 1
+    machine.setattr(capacity, "size_of", lambda spec: None)
+    assert capacity.processes(CHECKPOINTS) == 1  # not on this machine yet
+    machine.setattr(capacity, "device_of", lambda spec: "cpu")
+    assert capacity.processes(CHECKPOINTS) == 1
+
+
+def test_processes_share_the_cores_where_a_gpu_computes(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr(capacity, "threads", lambda: 16)
+    assert [capacity.threads_each(CHECKPOINTS, count) for count in (5, 8, 20)] == [3, 2, 1]
+    machine.setattr(capacity, "device_of", lambda spec: "cpu")
+    assert capacity.threads_each(CHECKPOINTS, 8) is None  # the last digits may hang on it
+
+
+def test_free_memory_is_told_in_bytes_and_files_that_were_read_do_not_count() -> None:
+    free = capacity.free_memory()
+    assert free is not None
+    assert free > 100_000_000  # a machine with less could not run these tests
