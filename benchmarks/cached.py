@@ -30,7 +30,7 @@ from wug.evaluation import opening
 load = opening.open_model
 def loaded(*named):
     opened = load(*named)
-    opened.model.loaded()
+    opened.backend
     return opened
 opening.open_model = loaded
 {PLAIN}

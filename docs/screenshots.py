@@ -23,10 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wug.runs.cache import Cache
-from wug.runs.evaluate import record
-from wug.runs.opening import open_model, open_suites
-
+from wug.evaluation.request import RunRequest
+from wug.evaluation.service import execute
 from wug.runs.store import Store
 from wug.web import authentication
 from wug.web.app import create_app
@@ -55,14 +53,19 @@ class Shot:
 
 
 def fill(store: Store) -> None:
-    """Ask every model its suites."""
-    cache = Cache(Path("answers.db"))
+    """Evaluate every model on its suites."""
     for name, wanted in ASKED.items():
         limit = LIMITS.get(name)
-        suites = [suite.sample(limit) if limit else suite for one in wanted for suite in open_suites(one)]
         shown = f"{name} --limit {limit}" if limit else name
-        record(
-            suites, open_model(name), command=f"wug run {' '.join(wanted)} --model {shown}", store=store, cache=cache
+        execute(
+            RunRequest(
+                suites=wanted,
+                models=[name],
+                limit=limit,
+                store=store.path,
+                cache=Path("answers.db"),
+                command=f"wug run {' '.join(wanted)} --model {shown}",
+            )
         )
 
 

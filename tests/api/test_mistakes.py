@@ -83,7 +83,7 @@ def test_opening_a_model_refuses_what_is_none(folders: list[Path]) -> None:
     refuse(lambda: wug.open_model(folder, boss=True), "Did you mean 'bos'")
     refuse(lambda: wug.open_model(None), "None is not a model")  # type: ignore[arg-type]
     refuse(lambda: wug.open_model(), "wug.open_model() needs model")  # type: ignore[call-arg]
-    refuse(lambda: wug.Model("gpt2"), "wug.open_model(…)")
+    refuse(lambda: wug.Model("gpt2"), "wug.open_model(…)")  # type: ignore[arg-type]
 
 
 def test_running_refuses_what_it_cannot_mean(suite: wug.Suite, model: wug.Model) -> None:

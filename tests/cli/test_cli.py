@@ -124,7 +124,7 @@ def test_two_suites_and_two_models_give_four_results(wug: Wug, tiny_causal: Make
 def test_without_a_model_the_built_in_ones_that_fit_are_asked(wug: Wug) -> None:
     found = wug.json("run", "wug_reflexive", "task_accuracy", "--limit", 4)
     assert [result["model"].split("@")[0] for result in found] == ["causal/wug-causal", "seq2seq/wug-pcfg"]
-    assert "no --model given: asking the built-in wug-causal and wug-pcfg" in wug.err
+    assert "no --model given: using the built-in wug-causal and wug-pcfg" in wug.err
 
 
 def test_limit_takes_some_items_and_says_so(wug: Wug, model: str) -> None:
