@@ -207,7 +207,7 @@ def test_nothing_to_ask_is_an_error(model: wug.Model) -> None:
         wug.run([3], model)  # type: ignore[list-item]
     with pytest.raises(InputError, match="limit=0: write a whole number, 1 or more"):
         wug.run(wug.read_suite(SUITE), model, limit=0)
-    with pytest.raises(UnknownName, match=r"unknown kind of interval 'wilsn'. Did you mean 'wilson'"):
+    with pytest.raises(UnknownName, match=r"unknown interval method 'wilsn'. Did you mean 'wilson'"):
         wug.run(wug.read_suite(SUITE), model, interval="wilsn")  # type: ignore[arg-type]
 
 

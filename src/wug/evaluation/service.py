@@ -93,7 +93,7 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
                 raise InputError(f"{type(suite).__name__} is not a suite. {remedy}")
             if not is_name and (request.suite_options or request.family is not None):
                 what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"
-                raise InputError(f"{suite.name} is open already: pass its {what} where it is opened")
+                raise InputError(f"{suite.name} is open already: give its {what} where it is opened")
             found.setdefault((suite.name, suite.checksum, *sorted(suite.options.items())), suite)
     if not found:
         raise InputError("there is no suite: pass a name, a path, or a list of them")

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wug.evaluation.evaluate import conclude
 
 from wug.errors import InputError
 from wug.evaluation.evaluate import conclude

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wug.evaluation.evaluate import conclude
 
 from wug.errors import FormulaError, InputError
 from wug.evaluation.evaluate import conclude
