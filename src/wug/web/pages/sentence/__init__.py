@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, WugError
-from wug.identity import ModelId
 from wug.evaluation.opening import model_spec
+from wug.identity import ModelId
 from wug.web.authentication import CROSS_SITE
 from wug.web.jobs.queue import Job, JobQueue, job_queue, scoring_models
 from wug.web.jobs.tasks import JobTask, likeliest_tokens, score_texts
