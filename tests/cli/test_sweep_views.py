@@ -58,6 +58,14 @@ def test_the_matrix_of_a_sweep_has_a_line_for_each_model() -> None:
     ]
     table = wug("show", "sweep:slow", "--matrix").out.splitlines()
     assert table[1].split() == ["ngram:slow/checkpoint-1.arpa", "0.0", "%"]
+    assert table[4] == "Values: accuracy."
+
+
+def test_the_matrix_of_a_sweep_names_the_check_of_each_suite() -> None:
+    models = ("--model", "ngram:slow/*.arpa", "--sweep", "both")
+    assert wug("run", "words.jsonl", "wug_reflexive", "--limit", "2", *models).code == 0
+    said = wug("show", "sweep:both", "--matrix").out
+    assert "Values: accuracy (words), all predictions (wug_reflexive)." in " ".join(said.split())
 
 
 def test_two_sweeps_are_compared_at_the_steps_that_both_have() -> None:

@@ -38,7 +38,7 @@ def test_a_sweep_has_a_page_with_curves_and_a_matrix(site: Site, client: TestCli
     assert "4 models" in page
     assert "wug run s --sweep over training" in page
     matrix = page.split("Models by suites", 1)[1]
-    for text in ("<strong>50.0", "<strong>70.0", "<strong>90.0", "step-90", "missing"):
+    for text in ("<strong>50.0", "<strong>70.0", "<strong>90.0", "step-90", "missing", "· accuracy, with 95"):
         assert text in matrix, text
     spec: dict[str, Any] = client.get("/sweeps/1/figure/curve-0.vl.json").json()
     (data,) = (found["values"] for found in [spec["data"]])

@@ -1,15 +1,16 @@
-"""Some rows of many: every group has its share, so that a quick look at a suite sees all of its parts."""
+"""Samples of a suite: every group has its share, and a larger sample contains every smaller one."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 Row = TypeVar("Row")
 Levels: TypeAlias = Callable[[int], Sequence[Hashable]]
 """Of the row at a place: what it belongs to, the coarsest group first, the same number of levels for all rows."""
+Group: TypeAlias = tuple[Hashable, ...]
+GOLDEN = 0x9E3779B97F4A7C15
+"""The golden ratio less 1, as a part of 2 ** 64."""
 
 
 def spread(rows: Sequence[Row], count: int) -> tuple[Row, ...]:
@@ -19,37 +20,31 @@ def spread(rows: Sequence[Row], count: int) -> tuple[Row, ...]:
     return tuple(rows[place * len(rows) // count] for place in range(count))
 
 
-def shared(size: int, count: int, levels: Levels) -> tuple[int, ...]:
-    """The places of `count` of `size` rows, in their order: each group has its share, and is evenly spread in itself.
+def sampled(size: int, count: int, levels: Levels = lambda place: ()) -> tuple[int, ...]:
+    """The places of `count` of `size` rows, in their order: the first `count` of an order that does not depend on it.
 
-    Groups are those of the finest level on which `count` suffices for one row of each; finer ones share what theirs has
-    got. Where `count` does not suffice even for the coarsest groups, the largest have a row.
+    First comes a row of each of the coarsest groups, then one of each group of the next level that has none yet, down
+    to the finest; the largest groups come first. Then each of the finest groups has rows in proportion to its size, by
+    the method of Webster and Sainte-Laguë. The rows of a group are evenly spread.
     """
     if count >= size:
         return tuple(range(size))
-    return tuple(sorted(_chosen(range(size), count, {place: tuple(levels(place)) for place in range(size)}, 0)))
-
-
-def shares(sizes: Sequence[int], count: int) -> list[int]:
-    """How many of `count` rows each group gets: in proportion to its size, the largest remainders first.
-
-    None gets less than one where `count` suffices for that, and none more than it has. Of equal remainders, those that
-    have a place more are spread evenly over the groups.
-    """
-    least = min(1, count // max(1, len(sizes)))
-    small: set[int] = set()
-    while True:
-        others = [group for group in range(len(sizes)) if group not in small]
-        left, whole = count - len(small), sum(sizes[group] for group in others)
-        quotas = {group: Fraction(left * sizes[group], whole) for group in others}
-        below = {group for group, quota in quotas.items() if quota < least}
-        if not below:
-            break
-        small |= below
-    found = [1 if group in small else int(quotas[group]) for group in range(len(sizes))]
-    for group in _largest_remainders({group: quota % 1 for group, quota in quotas.items()}, count - sum(found)):
-        found[group] += 1
-    return found
+    groups = [tuple(levels(place)) for place in range(size)]
+    depth = len(groups[0])
+    members: list[dict[Group, list[int]]] = [{} for _ in range(depth + 1)]
+    for place, group in enumerate(groups):
+        for level, some in enumerate(members):
+            some.setdefault(group[:level], []).append(place)
+    ties = [dict(zip(some, _turns(len(some)), strict=True)) for some in members]
+    order: dict[int, tuple[int, float, int]] = {}
+    for group, places in members[depth].items():
+        for place, turn in zip(places, _turns(len(places)), strict=True):
+            order[place] = depth + 1, (2 * turn + 1) / len(places), ties[depth][group]
+    for level in range(depth, 0, -1):  # coarser groups take from what stands for the finer ones
+        for group, places in members[level].items():
+            first = min(places, key=order.__getitem__)
+            order[first] = level, 1 / len(places), ties[level][group]
+    return tuple(sorted(sorted(order, key=order.__getitem__)[:count]))
 
 
 def limited(count: int | None, groups: int) -> dict[str, str]:
@@ -64,33 +59,19 @@ def levels_of(groups: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...
     return tuple(groups.get(name, "") for name in names)
 
 
-def _chosen(places: Sequence[int], count: int, levels: Mapping[int, tuple[Hashable, ...]], level: int) -> list[int]:
-    """So many of some rows that are alike above a level."""
-    if count == 0:
-        return []
-    depth = len(levels[places[0]])
-    fitting = [below for below in range(level, depth) if len(_sizes(places, levels, below)) <= count]
-    chosen = max(fitting, default=level)
-    if chosen >= depth or count >= len(places):
-        return list(spread(places, count))
-    members: dict[tuple[Hashable, ...], list[int]] = {}
-    for place in places:
-        members.setdefault(levels[place][: chosen + 1], []).append(place)
-    parts = zip(members.values(), shares([len(some) for some in members.values()], count), strict=True)
-    return [place for some, share in parts for place in _chosen(some, share, levels, chosen + 1)]
+def of_whole_file(notices: Iterable[str]) -> tuple[str, ...]:
+    """Warnings about a file, as a sample of it gives them: what they count may not be in the sample."""
+    return tuple(f"in the whole file: {notice}" for notice in notices)
 
 
-def _sizes(places: Sequence[int], levels: Mapping[int, tuple[Hashable, ...]], level: int) -> Counter[Hashable]:
-    """How many rows each group of a level has."""
-    return Counter(levels[place][: level + 1] for place in places)
-
-
-def _largest_remainders(remainders: Mapping[int, Fraction], count: int) -> list[int]:
-    """`count` of the groups, those with the largest remainders; of equal ones, evenly spread."""
-    found: list[int] = []
-    for remainder in sorted(set(remainders.values()), reverse=True):
-        equal = [group for group, own in remainders.items() if own == remainder]
-        found += spread(equal, count - len(found))
-        if len(found) == count:
-            break
-    return found
+def _turns(size: int) -> list[int]:
+    """When each of `size` rows is taken: however many are, they are evenly spread, by steps of the golden ratio."""
+    taken: dict[int, None] = {}
+    number = 0
+    while len(taken) < size:
+        taken.setdefault((number * GOLDEN % (1 << 64)) * size >> 64)
+        number += 1
+    turns = [0] * size
+    for turn, place in enumerate(taken):
+        turns[place] = turn
+    return turns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,18 @@ def _headline(result: Result | None) -> Shown | None:
     return None if result is None or result.headline is None else shown(result, result.headline)
 
 
+def values_are(suites: Sequence[str], rows: Iterable[Sequence[Shown | None]]) -> str:
+    """The checks whose values a matrix has, each with its suites where there are several."""
+    found: dict[str, dict[str, None]] = {}
+    for cells in rows:
+        for suite, cell in zip(suites, cells, strict=True):
+            if cell is not None:
+                found.setdefault(cell.name, {})[suite] = None
+    if len(found) < 2:
+        return "".join(found) or "none"
+    return ", ".join(f"{check} ({', '.join(own)})" for check, own in found.items())
+
+
 def show(matrix: Matrix, console: Console) -> None:
     """Print the table for a person."""
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
@@ -81,7 +93,7 @@ def show(matrix: Matrix, console: Console) -> None:
             table.add_row(f"… {left_out:,} more …", *["…"] * len(matrix.suites))
         table.add_row(escape(line.model), *(escape(cell) for cell in _cells(line)))
     console.print(table)
-    console.print(Text("Each suite's first check.", style="dim"))
+    console.print(Text(f"Values: {values_are(matrix.suites, (line.cells for line in matrix.lines))}.", style="dim"))
     print_signature(common_signature(matrix.signatures), console)
 
 

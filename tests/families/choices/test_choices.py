@@ -384,3 +384,10 @@ def test_the_command_line_shows_chance_beside_accuracy(tmp_path: Path) -> None:
     assert "33.3 %" in table
     assert wug("check", path).out.startswith(f"{path}: good (")
     assert json.loads(wug("schema", "choices").out)["required"] == ["context", "options", "answer"]
+
+
+def test_options_that_are_there_twice_are_counted_among_the_items_that_were_scored(tmp_path: Path) -> None:
+    (suite,) = choices.read(jsonl(tmp_path, row("a", "b"), *[row("a", "b", "b")] * 8), {})
+    sample = suite.sample(2)
+    assert sample.notices == ("1 item with the same option twice: 6",)  # type: ignore[attr-defined]
+    assert suite.notices[0].startswith("8 items with the same option twice")  # type: ignore[attr-defined]

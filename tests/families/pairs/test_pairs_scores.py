@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -219,6 +220,23 @@ def test_identical_sentences_without_tokens_are_no_failure(tmp_path: Path) -> No
     assert outcome.value is None
     assert notices[-1] == "1 of 1 pairs not judged: no token begins in one of the sentences"
     assert not any("failure" in notice for notice in notices)
+
+
+def test_copies_are_counted_among_the_pairs_that_were_scored(tmp_path: Path) -> None:
+    (suite,) = pairs.read(table(tmp_path, *["cats sleep\tcats sleeps"] * 9, "dogs sleep\tdogs sleeps"), {})
+    counted = [row.text for row in suite.sample(3).run(Words({})) if isinstance(row, Notice)]
+    assert counted[0] == "2 pairs are copies of others, and counted like them"
+    assert next(row.text for row in suite.run(Words({})) if isinstance(row, Notice)).startswith("8 pairs are copies")
+    assert not any("copies" in row.text for row in suite.sample(1).run(Words({})) if isinstance(row, Notice))
+
+
+def test_warnings_about_the_file_say_so_in_a_sample(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    rows = [{"sentence_good": "", "sentence_bad": ""}, *({"sentence_good": w, "sentence_bad": "b"} for w in "acd")]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (suite,) = pairs.read(path, {})
+    (notice,) = (row.text for row in suite.sample(1).run(Words({"b": -2.0})) if isinstance(row, Notice))
+    assert notice == "in the whole file: line 1: both sentences are empty: left out"
 
 
 def test_words_the_model_does_not_know_are_counted(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from wug.brief import of_suite
 from wug.families.choices.choice import Candidate, Choice
+from wug.families.choices.oddities import counted
 from wug.families.choices.settings import Settings
-from wug.families.sampling import levels_of, limited, shared
+from wug.families.sampling import levels_of, limited, sampled
 from wug.identity import OVERALL, Group
 from wug.stats import wilson
 from wug.types import Check, Estimate, Notice, Outcome, Request, Row, Scored, Scorer
@@ -75,8 +76,10 @@ class ChoicesSuite:
             return self
         names = tuple(dict.fromkeys(name for choice in self.choices for name in choice.groups))
         levels = [levels_of(choice.groups, names) for choice in self.choices]
-        kept = shared(len(levels), items, levels.__getitem__)
-        return replace(self, choices=tuple(self.choices[n] for n in kept), limit=items, strata=len(set(levels)))
+        kept = sampled(len(levels), items, levels.__getitem__)
+        choices = tuple(self.choices[n] for n in kept)
+        notices = tuple(map(str, counted(choices, self.settings)))
+        return replace(self, choices=choices, notices=notices, limit=items, strata=len(set(levels)))
 
     def requests(self) -> Sequence[Request]:
         """Every option in its context, in the order of the file."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from wug.errors import FormulaError, InputError, UnknownName
 from wug.families.cogs.logical_form import DIALECTS, Dialect, is_well_formed, parse, recognise, violations
 from wug.families.cogs.types import GENERALISATIONS
-from wug.families.sampling import levels_of, shared
+from wug.families.sampling import levels_of, of_whole_file, sampled
 from wug.files import checksum, read_lines
 from wug.types import Problem
 
@@ -79,12 +79,11 @@ class Gold:
         """The same with only so many of its lines, every type with its share."""
         if lines >= len(self):
             return self
-        kept = shared(len(self), lines, lambda line: levels_of(self.groups(line), ("kind", "type")))
+        kept = sampled(len(self), lines, lambda line: levels_of(self.groups(line), ("kind", "type")))
         sentences, forms = tuple(self.sentences[n] for n in kept), tuple(self.forms[n] for n in kept)
         types, chosen = tuple(self.types[n] for n in kept), tuple(self.number(n) - 1 for n in kept)
-        return replace(
-            self, sentences=sentences, forms=forms, types=types, limit=lines, strata=len(set(self.types)), chosen=chosen
-        )
+        sample = replace(self, sentences=sentences, forms=forms, types=types, chosen=chosen)
+        return replace(sample, limit=lines, strata=len(set(self.types)), notices=of_whole_file(self.notices))
 
 
 def read_gold(path: Path, dialect: str | None = None) -> Gold:

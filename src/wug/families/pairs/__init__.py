@@ -147,8 +147,6 @@ def _notices(parsed: Parsed, chosen: Settings) -> tuple[str, ...]:
     found = [str(problem) for problem in parsed.problems if problem.level == "warning"]
     if len(found) > 5:
         found = [*found[:5], f"{len(found) - 5} more warnings about the file: see `wug check`"]
-    if copies := list(oddities.surplus(parsed.pairs)):
-        found.append(f"{oddities.copied(copies)}, and counted like them")
     if chosen.target == "word" and parsed.blind:
         found.append(
             f"{parsed.blind} pairs differ before the word that shows the error (one_prefix_method is false in the "

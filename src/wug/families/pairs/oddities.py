@@ -37,7 +37,7 @@ def capped(found: Sequence[Problem]) -> list[Problem]:
     return [*ordered[:SHOWN], Problem(ordered[SHOWN].level, "", f"{more} more like these")]
 
 
-def surplus(pairs: Sequence[Pair]) -> Iterator[Pair]:
+def _surplus(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """The pairs that are there already, under whatever name."""
     marks = np.fromiter((hash((pair.good, pair.bad)) for pair in pairs), np.int64, len(pairs))
     different, counts = np.unique(marks, return_counts=True)
@@ -49,9 +49,12 @@ def surplus(pairs: Sequence[Pair]) -> Iterator[Pair]:
         seen.add((pair.good, pair.bad))
 
 
-def copied(copies: Sequence[Pair]) -> str:
-    """How many pairs are copies, as the beginning of a sentence."""
-    return "1 pair is a copy of another" if len(copies) == 1 else f"{len(copies):,} pairs are copies of others"
+def copied(pairs: Sequence[Pair]) -> str:
+    """How many pairs are copies, as the beginning of a sentence; empty where none is."""
+    copies = sum(1 for _ in _surplus(pairs))
+    if copies < 2:
+        return "1 pair is a copy of another" * copies
+    return f"{copies:,} pairs are copies of others"
 
 
 def _identical(pairs: Sequence[Pair]) -> Iterator[Problem]:
@@ -72,9 +75,8 @@ def _repeated(pairs: Sequence[Pair]) -> Iterator[Problem]:
     for name, count in names.items():
         if count > 1:
             yield Problem("warning", f"item {name}", f"{count} pairs have this name")
-    copies = list(surplus(pairs))
-    if copies:
-        yield Problem("warning", "", f"{copied(copies)}: items {_few([pair.item for pair in copies])}")
+    if copies := copied(pairs):
+        yield Problem("warning", "", f"{copies}: items {_few([pair.item for pair in _surplus(pairs)])}")
 
 
 def _more_than_one_place(pairs: Sequence[Pair]) -> Iterator[Problem]:

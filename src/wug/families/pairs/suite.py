@@ -11,10 +11,11 @@ from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.pairs.languages import MACRO, ByLanguage, languages_of
 from wug.families.pairs.measures import Measure, Measures, word_logprobs
+from wug.families.pairs.oddities import copied
 from wug.families.pairs.pair import Pair, Target, same, strata
 from wug.families.pairs.people import with_correlation_checks, with_correlations
 from wug.families.pairs.settings import GIVEN, Settings
-from wug.families.sampling import levels_of, limited, shared
+from wug.families.sampling import levels_of, limited, of_whole_file, sampled
 from wug.scores import Scores, Texts
 from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
@@ -30,7 +31,7 @@ class PairsSuite:
     settings: Settings
     format: str
     notices: tuple[str, ...]
-    """What is odd about the pairs."""
+    """What is odd about the file."""
     checksum: str
     limit: int | None = None
     """How many of the file's pairs these are, where they are not all."""
@@ -74,8 +75,9 @@ class PairsSuite:
             return self
         names = strata(self.pairs)
         levels = [levels_of(pair.groups, names) for pair in self.pairs]
-        kept = shared(len(levels), items, levels.__getitem__)
-        return replace(self, pairs=tuple(self.pairs[n] for n in kept), limit=items, strata=len(set(levels)))
+        kept = sampled(len(levels), items, levels.__getitem__)
+        pairs, notices = tuple(self.pairs[n] for n in kept), of_whole_file(self.notices)
+        return replace(self, pairs=pairs, notices=notices, limit=items, strata=len(set(levels)))
 
     def requests(self) -> Sequence[Request]:
         """Both sentences of each pair, in the order of the file, made when they are looked at."""
@@ -115,7 +117,8 @@ class PairsSuite:
             yield from by_language.estimates()
         if self.settings.target == "word" and sees_right(model):
             yield Notice(RIGHT)
-        yield from (Notice(text) for text in (*self.notices, *seen.notices(self.settings, len(self.pairs))))
+        copies = [f"{some}, and counted like them"] if (some := copied(self.pairs)) else []
+        yield from map(Notice, (*self.notices, *copies, *seen.notices(self.settings, len(self.pairs))))
 
     def _asked(self, pair: Pair) -> bool:
         return self.settings.target == "sentence" or pair.target is not None

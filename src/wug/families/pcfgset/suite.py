@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from wug.brief import of_suite
 from wug.errors import ModelError
 from wug.families.pcfgset.lines import squeeze
-from wug.families.sampling import limited, shared
+from wug.families.sampling import limited, of_whole_file, sampled
 from wug.types import Check, Generator, Notice, Row, Source, Suite, text_of
 
 Item = TypeVar("Item")
@@ -73,8 +73,9 @@ class PcfgSuite(Generic[Item]):
         if items >= len(self):
             return self
         levels = [self.test.levels(item) for item in self.items]
-        kept = tuple(self.items[n] for n in shared(len(levels), items, levels.__getitem__))
-        return replace(self, items=kept, options={**self.options, **limited(items, len(set(levels)))})
+        kept = tuple(self.items[n] for n in sampled(len(levels), items, levels.__getitem__))
+        options = {**self.options, **limited(items, len(set(levels)))}
+        return replace(self, items=kept, notices=of_whole_file(self.notices), options=options)
 
     def requests(self) -> Sequence[str | Source]:
         """What depends on no answer."""

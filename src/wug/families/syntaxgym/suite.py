@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from wug.brief import of_suite
 from wug.families.context import sees_right
-from wug.families.sampling import limited, spread
+from wug.families.sampling import limited, sampled
 from wug.families.syntaxgym import oddities
 from wug.families.syntaxgym.circuits import circuit
 from wug.families.syntaxgym.formula import WHOLE
@@ -152,7 +152,7 @@ class SyntaxGymSuite:
         """The same suite with only so many of its items, spread evenly over it; its options say so."""
         if items >= len(self.items):
             return self
-        kept = spread(self.items, items)
+        kept = tuple(self.items[place] for place in sampled(len(self.items), items))
         gone = {f"item {item.number}" for item in self.items} - {f"item {item.number}" for item in kept}
         notes = tuple(note for note in self.notes if note.place.partition(",")[0] not in gone)
         return replace(self, items=kept, notes=notes, limit=items, whole=self.checksum)

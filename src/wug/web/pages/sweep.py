@@ -16,6 +16,7 @@ from wug.identity import Group
 from wug.runs.shelf import Run, Shelf, Summary
 from wug.runs.sweep_curves import placed, sweep_curves
 from wug.runs.sweeps import Member, Sweep, counts, members, sweeps
+from wug.show.matrix import values_are
 from wug.show.sweep import figures
 from wug.show.view import Figure
 from wug.web.downloads import figure_response, table_response
@@ -64,6 +65,7 @@ def _page(request: Request) -> Response:
     columns = min(parse_page_number(query.get("columns", "")), column_pages)
     suites = sweep.suites[(columns - 1) * SUITES_PER_PAGE : columns * SUITES_PER_PAGE]
     shown = every[(page - 1) * MODELS_PER_PAGE : page * MODELS_PER_PAGE]
+    rows = list(_rows(site.reader, shown, suites))
     by = query.get("by", "")
     return site.render(
         request,
@@ -71,7 +73,8 @@ def _page(request: Request) -> Response:
         sweep=sweep,
         tally=counts(every),
         suites=suites,
-        rows=list(_rows(site.reader, shown, suites)),
+        rows=rows,
+        values=values_are(suites, ([cell.shown if cell else None for cell in row.cells] for row in rows)),
         page=page,
         pages=pages,
         columns=columns,
