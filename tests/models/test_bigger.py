@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from tiny_gguf import save_gguf
 from tiny_masked import save_masked
 from tiny_seq2seq import save_seq2seq
 from wug.errors import InputError, MissingExtra, ModelError
-from wug.models import _quantized, _weights, causal, masked, seq2seq
+from wug.models import _adapter, _quantized, _weights, causal, masked, seq2seq
 from wug.models._spec import ModelSpec
 from wug.types import Request
 
@@ -248,6 +250,66 @@ def test_what_is_no_adapter_is_refused(llama: Path, tmp_path: Path) -> None:
         opened(llama, adapter=str(llama))
     with pytest.raises(ModelError, match="It is an adapter: name the model that it was trained on"):
         opened(save_adapter(llama, tmp_path / "adapter", 1))
+
+
+def change(file: Path, **fields: Any) -> None:
+    """Set fields of a JSON file."""
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | fields), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"megatron_config": {"hidden_size": 64}},
+        {"megatron_core": "evil"},
+        {"megatron_config": {}, "megatron_core": "megatron.evil"},
+        {"peft_type": "XLORA", "adapters": {"0": "elsewhere"}},
+    ],
+)
+def test_an_adapter_that_names_a_module_to_import_is_refused_before_peft_sees_it(
+    llama: Path, tmp_path: Path, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter = save_adapter(llama, tmp_path / "adapter", 1)
+    change(adapter / "adapter_config.json", **fields)
+    monkeypatch.setitem(sys.modules, "peft", None)  # an import of peft would fail with another message
+    with pytest.raises(
+        ModelError, match=r"adapter_config\.json sets (megatron_config|megatron_core|adapters), .* refused"
+    ):
+        opened(llama, adapter=str(adapter))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"target_modules": "(([a-z_.0-9]+)+)+!"},
+        {"exclude_modules": "(([a-z_.0-9]+)+)+!"},
+        {"alpha_pattern": {"(([a-z_.0-9]+)+)+!": 8}},
+        {"modules_to_save": ["(([a-z_.0-9]+)+)+!"]},
+    ],
+)
+def test_an_adapter_with_an_expression_that_hardly_ends_is_refused(
+    llama: Path, tmp_path: Path, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter = save_adapter(llama, tmp_path / "adapter", 1)
+    change(adapter / "adapter_config.json", **fields)
+    monkeypatch.setattr(_adapter, "MATCHING_S", 2.0)
+    with pytest.raises(ModelError, match=r"a regular expression in adapter_config\.json takes more than 2 seconds"):
+        opened(llama, adapter=str(adapter))
+
+
+def test_an_adapter_with_a_harmless_expression_is_taken(llama: Path, tmp_path: Path) -> None:
+    adapter = save_adapter(llama, tmp_path / "adapter", 1)
+    expected = scored(opened(llama, adapter=str(adapter)))
+    change(adapter / "adapter_config.json", target_modules=r".*\.self_attn\.(q|v)_proj")
+    assert np.abs(scored(opened(llama, adapter=str(adapter))) - expected).max() < CLOSE
+
+
+@pytest.mark.parametrize("content", ["[]", "{", "null"])
+def test_a_damaged_description_of_an_adapter_is_named(llama: Path, tmp_path: Path, content: str) -> None:
+    adapter = save_adapter(llama, tmp_path / "adapter", 1)
+    (adapter / "adapter_config.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ModelError, match=r"adapter_config\.json is not a JSON object"):
+        opened(llama, adapter=str(adapter))
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from wug.errors import MissingExtra, ModelError, WugError
 from wug.models._spec import ModelSpec
+
+MATCHING_S = 20.0
+"""Seconds that the regular expressions of an adapter may take to match the names of all layers."""
+MATCH = """
+import json, re, sys
+expressions, names = json.load(sys.stdin)
+for expression in expressions:
+    for form in (expression, rf"(.*\\.)?({expression})$", rf"(^|.*\\.){expression}($|\\..*)"):
+        try:
+            pattern = re.compile(form)
+        except (re.error, RecursionError, OverflowError):
+            continue
+        for name in names:
+            pattern.fullmatch(name), pattern.match(name)
+"""
+"""Matches names as peft does, in a process that can be ended."""
 
 
 def adapt(model: Any, folder: Path, spec: ModelSpec, *, merge: bool) -> Any:
@@ -15,11 +36,12 @@ def adapt(model: Any, folder: Path, spec: ModelSpec, *, merge: bool) -> Any:
 
     To merge is to round: that is for weights in float32 alone, where it changes nothing that counts.
     """
+    where = f"{spec}, adapter={folder}"
+    _require_harmless(model, folder, where)
     try:
         from peft import PeftConfig, PeftModel, load_peft_weights, set_peft_model_state_dict
     except ImportError:
         raise MissingExtra(f"adapter={folder}", "bigger") from None
-    where = f"{spec}, adapter={folder}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of missing keys, which are an error here
@@ -67,3 +89,46 @@ def _require_all(loaded: Any, found: Any, where: str) -> None:
         raise ModelError(
             f"{where}: {len(some)} weights are {kind} (such as {some[0]}). It was probably trained on another model"
         )
+
+
+def _require_harmless(model: Any, folder: Path, where: str) -> None:
+    """Refuse an adapter whose description makes peft import modules, load other adapters, or match forever."""
+    try:
+        described = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        described = None
+    if not isinstance(described, dict):
+        raise ModelError(f"{where}: adapter_config.json is not a JSON object. Download or copy it again")
+    # Every LoRA adapter has megatron_core as its default; peft imports it only with a megatron_config.
+    for name, usual in (("megatron_config", None), ("megatron_core", "megatron.core"), ("adapters", None)):
+        if described.get(name) not in (None, usual):
+            raise ModelError(
+                f"{where}: adapter_config.json sets {name}, by which peft imports a module or loads other adapters. "
+                "Such adapters are refused"
+            )
+    expressions = sorted({text for text in _texts(described) if re.search(r"[*+{]", text)})
+    names = [name for name, _ in model.named_modules()]
+    if not expressions:
+        return
+    try:
+        asked = json.dumps([expressions, names]).encode()
+        command = [sys.executable, "-I", "-c", MATCH]
+        subprocess.run(command, input=asked, capture_output=True, timeout=MATCHING_S, check=True)
+    except subprocess.TimeoutExpired:
+        raise ModelError(
+            f"{where}: a regular expression in adapter_config.json takes more than {MATCHING_S:.0f} seconds to match "
+            "the names of the layers. Write target_modules as a list of names"
+        ) from None
+    except subprocess.CalledProcessError as error:
+        raise ModelError(f"{where}: a regular expression in adapter_config.json cannot be matched: {error}") from None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every string and every key in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value:
+            yield from _texts(each)
+        for each in value.values() if isinstance(value, dict) else ():
+            yield from _texts(each)
