@@ -40,6 +40,10 @@ class Traits:
     """Words to the right of a token change its probability."""
     windows: bool = False
     """Texts longer than the context window are read in windows (`Reading`)."""
+    to_score: str = ""
+    """What to do so that a model of its that generates text scores it, as a sentence."""
+    to_generate: str = ""
+    """What to do so that a model of its that scores text generates it, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

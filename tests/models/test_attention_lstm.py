@@ -429,7 +429,7 @@ def test_a_wrong_option_or_folder_is_named(folder: Path, tmp_path: Path) -> None
         (lambda: load(folder, beam="2"), UnknownName, "unknown option 'beam' of attention_lstm models"),
         (lambda: load(folder, max_length="0"), InputError, "max_length=0: write a whole number, 1 or more"),
         (lambda: load(folder, dtype="int8"), InputError, "dtype=int8: use one of"),
-        (lambda: load(folder, device="abacus"), ModelError, "cannot move to device 'abacus'"),
+        (lambda: load(folder, device="abacus"), InputError, "device abacus: unknown"),
         (lambda: load(tmp_path / "none"), ModelError, "no such folder"),
     ]
     for fault, error, message in faults:

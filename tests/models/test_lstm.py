@@ -393,7 +393,7 @@ def test_the_published_vocabulary_is_read() -> None:
         ({"state": "carried"}, "state=carried: use one of fresh, carry, published"),
         ({"dtype": "int8"}, "dtype=int8: use one of"),
         ({"eos": "maybe"}, "write yes or no"),
-        ({"device": "abacus"}, "cannot move to device 'abacus'"),
+        ({"device": "abacus"}, "device abacus: unknown"),
         ({"vocab": "/nowhere/vocab.txt"}, "no such file"),
     ],
 )

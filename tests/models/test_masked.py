@@ -422,7 +422,7 @@ def test_a_text_longer_than_the_context_is_refused(tiny_model: Maker, architectu
 
 
 def test_a_causal_architecture_is_refused(tiny_causal: Maker) -> None:
-    with pytest.raises(ModelError, match=r"no masked model\. Use causal:"):
+    with pytest.raises(ModelError, match=r"is not a masked language model\. Use causal:"):
         load(tiny_causal("gpt2"))
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from wug import stats
+from wug import registry, stats
 from wug.errors import ModelError, WugError
 from wug.evaluation.cached_model import CachedModel, Requests
 from wug.evaluation.handle import ModelHandle
-from wug.identity import OVERALL
+from wug.identity import OVERALL, ModelId
 from wug.runs.signature import signature
 from wug.runs.store import run_key
 from wug.scores import Texts
@@ -78,9 +78,11 @@ def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None
     tasks = []
     for suite in suites:
         if suite.needs != _ROLE[model.returns]:
+            traits = registry.traits(ModelId.parse(model.id).kind)
+            remedy = traits.to_score if suite.needs == "scorer" else traits.to_generate
             raise ModelError(
                 f"suite {suite.name} needs a model that can {_VERB[suite.needs]} text, and {model.id} can only "
-                f"{_VERB[_ROLE[model.returns]]} it"
+                f"{_VERB[_ROLE[model.returns]]} it{f'. {remedy}' if remedy else ''}"
             )
         if id(suite) not in made:
             made[id(suite)] = suite.requests()

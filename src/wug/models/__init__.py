@@ -1,6 +1,7 @@
 """Backends, a module or a package each, and what other packages need of what they share."""
 
 from wug.models._beside import beside
+from wug.models._config import backend_for, read_config
 from wug.models._hardware import cores, free_threads, gpu_is_shared, pick_device, ran_out, threads
 from wug.models._hub import hub_is_away
 from wug.models._in_memory import Watched, adopt
@@ -15,6 +16,7 @@ __all__ = [
     "ModelSpec",
     "Watched",
     "adopt",
+    "backend_for",
     "beside",
     "cores",
     "free_threads",
@@ -23,6 +25,7 @@ __all__ = [
     "parse",
     "pick_device",
     "ran_out",
+    "read_config",
     "read_words",
     "threads",
     "words_of",

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from wug.errors import MissingExtra, ModelError
+from wug.errors import InputError, MissingExtra, ModelError
 
 SIGNS = ("allocate memory", "out of memory", "ALLOC_FAILED")
 """What torch says without an error of its own: on a CPU, on Apple's GPUs, in CUDA's libraries."""
@@ -29,10 +29,32 @@ def pick_device(wanted: str | None) -> str:
     except ImportError:
         raise MissingExtra("a neural model", "hf") from None
     if wanted and wanted != "auto":
+        _require_device(wanted)
         return wanted
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _require_device(wanted: str) -> None:
+    import torch
+
+    try:
+        device = torch.device(wanted)
+    except RuntimeError:
+        raise InputError(
+            f"device {wanted}: unknown. Use cuda for an NVIDIA or AMD GPU, mps for Apple's, cpu, or auto"
+        ) from None
+    if device.type != "cuda":
+        return
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if not count:
+        raise InputError(
+            f"device {wanted}: PyTorch {torch.__version__} finds no GPU here. Use cpu, or install PyTorch for your GPU"
+        )
+    if device.index is not None and device.index >= count:
+        there = "is 1 GPU here, cuda:0" if count == 1 else f"are {count} GPUs here, cuda:0 to cuda:{count - 1}"
+        raise InputError(f"device {wanted}: there {there}")
 
 
 def device_of(model: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 from wug.errors import MissingExtra, ModelError, WugError
 from wug.files import user_path
 from wug.models._adapter import adapt, require_same_words
+from wug.models._config import require_loadable
 from wug.models._device import settle
 from wug.models._fingerprint import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
 from wug.models._hardware import pick_device
@@ -23,7 +24,7 @@ from wug.models._loading import Loading
 from wug.models._quantized import hush, prepare, require_right, settings
 from wug.models._shape import shape_of
 from wug.models._spec import ModelSpec
-from wug.models._tokenizer import guard_embeddings, load_tokenizer
+from wug.models._tokenizer import find_file, guard_embeddings, load_tokenizer
 from wug.stages import stage
 
 __all__ = ["Loaded", "load"]
@@ -106,6 +107,9 @@ def _read(spec: ModelSpec, auto: str, how: Loading, origin: Origin, *, cached: b
         with unchanged(*origin.files, *adapter), warnings.catch_warnings(), _without_bars(origin.gguf):
             if placed:
                 warnings.simplefilter("ignore")  # of packages that tell what they do not use
+            config = None if origin.gguf else find_file(origin.where, "config.json", common)
+            if config is not None:
+                require_loadable(config, spec, auto)
             tokenizer = load_tokenizer(origin.where, spec, common)
             model, info = getattr(transformers, auto).from_pretrained(
                 origin.where,
@@ -203,6 +207,8 @@ def _explain(spec: ModelSpec, error: BaseException, local: bool) -> str:
     text = _first_line(error)
     if "trust_remote_code" in str(error):
         return f"{spec}: this model runs code of its own. If you trust its authors, add -M trust_remote_code=yes"
+    if "ignore_mismatched_sizes" in str(error):
+        return f"{spec}: weights of the checkpoint have other shapes than config.json says. Are both of the same model?"
     if local:
         return f"{spec}: cannot be loaded: {text}"
     return (

@@ -15,11 +15,12 @@ from wug.models._hub import prefetch as prefetch
 from wug.models._loading import Loading
 from wug.models._options import BATCH, DEVICE, DTYPE, EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, TRUST
 from wug.models._spec import Identity, ModelSpec
+from wug.models.causal.trial import require_causal_configuration
 from wug.models.decoding import outputs
 from wug.models.decoding.generation import Decoder, Stops, unknown_token
 from wug.types import Answer, Traits
 
-TRAITS = Traits(returns="text", on_hub=True, uses_device=True)
+TRAITS = Traits(returns="text", on_hub=True, uses_device=True, to_score="Use causal: instead of prompt:")
 OPTIONS = (TEMPLATE, EXAMPLES, STOP, MAX_LENGTH, DTYPE, DEVICE, BATCH, TRUST)
 SOURCE, ANSWER = "{source}", "{answer}"
 
@@ -69,6 +70,7 @@ class PromptedModel:
     )  # fmt: skip
 
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec, template: Template, stop: str) -> None:
+        require_causal_configuration(loaded.model)
         self.id = f"prompt/{loaded.name}@{loaded.fingerprint}"
         self._template, self._stop = template, stop
         self._tokenizer = loaded.tokenizer

@@ -260,8 +260,9 @@ def _opened(model: Any) -> ModelHandle:
         model = open_model(model)
     found: ModelHandle = model if isinstance(model, ModelHandle) else ModelHandle.around(model)
     if found.returns != "scores":
-        remedy = " Open it with score=source" if can_score_sources(found.id) else ""
-        raise ModelError(f"{found.id} can only generate text, and surprisals need a model that scores it.{remedy}")
+        remedy = registry.traits(ModelId.parse(found.id).kind).to_score
+        what = f"{found.id} can only generate text, and surprisals need a model that scores it. {remedy}"
+        raise ModelError(what.rstrip())
     return found
 
 

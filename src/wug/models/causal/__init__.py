@@ -41,6 +41,7 @@ TRAITS = Traits(
     uses_device=True,
     shares_device=True,
     windows=True,
+    to_generate="Use prompt: instead of causal:, or a seq2seq: model",
 )
 OPTIONS = (
     DTYPE,

@@ -237,7 +237,7 @@ def _require_causal(alone: Engine, probe: list[int], expected: Floats) -> None:
     if right > 10 * tolerance(alone.model) or (right > noise and right > left / 20):
         raise ModelError(
             f"{type(alone.model).__name__} looks at words to the right, so it is no causal model "
-            f"(scores of the same beginning differ by {right:.2g} nats). Use masked:"
+            f"(scores of the same beginning differ by {right:.2g} nats). Use masked:{alone.model.name_or_path}"
         )
 
 
@@ -254,7 +254,7 @@ def require_causal_configuration(model: Any) -> None:
         return
     raise ModelError(
         f"{type(model).__name__} looks at words to the right, so it is no causal model (its configuration has "
-        f"{setting}). Use masked:"
+        f"{setting}). Use masked:{model.name_or_path}"
     )
 
 

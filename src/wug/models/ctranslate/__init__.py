@@ -132,7 +132,8 @@ def load(spec: ModelSpec) -> TranslatorModel:
         raise ModelError(f"{spec}: the folder has no model.bin, so it is no CTranslate2 model")
     dtype = options["dtype"]
     device, _, number = (options["device"] or "auto").partition(":")
-    if number and not (number.isascii() and number.isdigit() and len(number) < 4):
+    is_number = number.isascii() and number.isdigit() and len(number) < 4
+    if device not in ("auto", "cpu", "cuda") or (number and not is_number):
         raise InputError(f"device={options['device']}: write cpu, cuda or cuda:1")
     try:
         with unchanged(folder):

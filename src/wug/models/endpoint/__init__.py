@@ -12,7 +12,7 @@ from wug.models._spec import ModelSpec
 from wug.options import Option
 from wug.types import Generator, Scorer, Traits
 
-TRAITS = Traits(verbatim_names=True)
+TRAITS = Traits(verbatim_names=True, to_score="Open it without mode=generate", to_generate="Open it with mode=generate")
 """Or text, with mode=generate."""
 OPTIONS = (
     Option("model", str, None, "what the server calls the model; may be left out where it has one alone"),

@@ -207,13 +207,7 @@ def load(spec: ModelSpec) -> MaskedModel:
     """The model that `spec` names, checked and ready."""
     options = spec.read(OPTIONS)
     spec = _modern(spec)
-    try:
-        loaded = _weights.load(spec, "AutoModelForMaskedLM", Loading.of(options))
-    except ModelError as error:
-        if "Unrecognized configuration class" not in str(error.__cause__):
-            raise
-        raise ModelError(f"{spec}: its architecture is no masked model. Use causal:{spec.name}") from error
-    return around(loaded, spec)
+    return around(_weights.load(spec, "AutoModelForMaskedLM", Loading.of(options)), spec)
 
 
 def around(loaded: _weights.Loaded, spec: ModelSpec) -> MaskedModel:

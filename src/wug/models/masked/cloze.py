@@ -223,7 +223,8 @@ def _require_both_sides(model: Any, probes: Plan, expected: Floats) -> None:
     changed = plan(Ragged(other, probes.sequences.lengths), probes.asked, probes.mask)
     if np.array_equal(Engine(model, pad=0, nodes=1).logprobs(changed), expected):
         raise ModelError(
-            f"{type(model).__name__} does not look at words to the right, so it is no masked model. Use causal:"
+            f"{type(model).__name__} does not look at words to the right, so it is no masked model. "
+            f"Use causal:{model.name_or_path}"
         )
 
 
