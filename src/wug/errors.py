@@ -150,3 +150,11 @@ def caret(text: str, start: int, end: int) -> str:
 
 _AROUND = 300
 """Characters of a text that are shown on either side of a fault in it."""
+
+
+def first_line(error: BaseException, most: int = 300) -> str:
+    """The first line of a library's message, without PyTorch's advice to load pickled code."""
+    text = (str(error).strip() or type(error).__name__).split("\n")[0]
+    if "weights_only" in str(error):
+        return "a file of weights is damaged, or has more in it than tensors. Nothing in it was run"
+    return text[:most]

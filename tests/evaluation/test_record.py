@@ -115,6 +115,38 @@ def test_a_run_says_how_it_ended(store: Store, fault: BaseException, status: str
     assert store.results(1)[0].status == "complete"
 
 
+@dataclass
+class Writing:
+    """Generates nothing."""
+
+    id: str
+    options: dict[str, str] = field(default_factory=dict)
+    chunk: int = 10
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        return ["" for _ in sources]
+
+
+@pytest.mark.parametrize(
+    ("model", "needs", "remedy"),
+    [
+        (Lengths("endpoint/tiny@1"), "generator", "can only score it. Open it with mode=generate"),
+        (Writing("endpoint/tiny@1"), "scorer", "can only generate it. Open it without mode=generate"),
+        (Lengths("causal/gpt2@1"), "generator", "Use prompt: instead of causal:, or a seq2seq: model"),
+        (Writing("prompt/gpt2@1"), "scorer", "Use causal: instead of prompt:"),
+        (Writing("seq2seq/t5@1"), "scorer", "Open it with score=source"),
+        (Lengths("seq2seq/t5@1"), "generator", "Open it without score=source"),
+        (Writing("oracle/pcfgset@1"), "scorer", "can only generate it"),
+    ],
+)
+def test_a_model_that_cannot_do_what_a_suite_needs_is_refused_with_the_remedy(
+    model: Any, needs: Literal["scorer", "generator"], remedy: str
+) -> None:
+    with pytest.raises(ModelError) as error:
+        record([Words(needs=needs)], model, command="wug run")
+    assert str(error.value).endswith(remedy)
+
+
 def test_a_model_that_cannot_answer_leaves_no_run(store: Store) -> None:
     with pytest.raises(ModelError, match="suite words needs a model that can generate text"):
         record([Words(needs="generator")], MODEL, command="wug run", store=store)

@@ -13,8 +13,8 @@ from tiny_masked import save_masked
 from tiny_seq2seq import save_seq2seq
 from wug import registry
 from wug.errors import ModelError
+from wug.evaluation.opening import builtin_models
 from wug.models._spec import ModelSpec
-from wug.runs.opening import builtin_models
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +102,25 @@ def test_a_damaged_file_of_settings_is_named(folders: dict[str, Path], tmp_path:
     (folder / "config.json").write_text(content, encoding="utf-8")
     with pytest.raises(ModelError, match=r"config\.json: (cannot be read|expected a JSON object)"):
         load("causal", folder)
+
+
+class Harmful:
+    """Runs a command when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return print, ("code was run",)
+
+
+def test_pickled_weights_with_more_than_tensors_are_refused_without_advice_to_run_them(
+    folders: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import torch
+
+    folder = changed(folders["gpt2"], tmp_path / "m")
+    (folder / "model.safetensors").unlink()
+    torch.save({"weight": Harmful()}, folder / "pytorch_model.bin")
+    with pytest.raises(ModelError) as error:
+        load("causal", folder)
+    assert str(error.value).endswith("is damaged, or has more in it than tensors. Nothing in it was run")
+    assert "weights_only" not in str(error.value)
+    assert "code was run" not in capsys.readouterr().out

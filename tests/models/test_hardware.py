@@ -77,9 +77,7 @@ def test_threads_are_those_of_cores_without_other_work(
 
 @pytest.mark.parametrize("wanted", ["gpu", "GPU", "nonsense", "cuda:x", "CUDA"])
 def test_a_device_that_pytorch_has_no_name_for_is_refused_with_those_that_it_has(wanted: str) -> None:
-    with pytest.raises(
-        InputError, match=rf"device {wanted}: unknown\. Use cuda for an NVIDIA or AMD GPU, mps"
-    ):
+    with pytest.raises(InputError, match=rf"device {wanted}: unknown\. Use cuda for an NVIDIA or AMD GPU, mps"):
         pick_device(wanted)
 
 

@@ -141,3 +141,12 @@ def test_the_model_that_was_judged_best_is_kept(tmp_path: Path) -> None:
     settings = TrainingSettings(keep_best=lambda: kept.append(judged[-1]))
     train(lesson(), recipe(15), tmp_path, settings=settings, judge=judge)
     assert kept == [1, 2, 5]
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\x80\x02cos\nsystem\n."])
+def test_a_checkpoint_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
+    train(lesson(), recipe(2), tmp_path, settings=TrainingSettings(checkpoint_every=1))
+    (tmp_path / "training" / "checkpoint.pt").write_bytes(content)
+    with pytest.raises(ModelError, match=r"checkpoint\.pt: cannot be read .*Delete it to begin anew") as error:
+        train(lesson(), recipe(3), tmp_path)
+    assert "weights_only" not in str(error.value)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import json
 import logging
-=======
->>>>>>> 528355e (Refuse models of another kind, and devices that are not there, with what to write instead)
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,19 +12,13 @@ from importlib.util import find_spec
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from wug import data, registry
-<<<<<<< HEAD
 from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
 from wug.evaluation.handle import ModelHandle
 from wug.files import existing, head, shortened, user_path
-from wug.models import Identity, ModelSpec, parse
-=======
-from wug.errors import InputError, MissingExtra, ModelError, NotFetched, UnknownName, nearest, suggestion
-from wug.files import existing, head, require_text, shortened, user_path
 from wug.models import Identity, ModelSpec, backend_for, parse, read_config
->>>>>>> 528355e (Refuse models of another kind, and devices that are not there, with what to write instead)
 from wug.options import names, refuse_unknown
 from wug.runs.folders import SUFFIXES, contents, not_recognised
 from wug.runs.meanings import Meaning, refuse_ambiguous
@@ -357,28 +347,9 @@ def _kind_of(folder: Path) -> str:
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
-<<<<<<< HEAD
-def _backend_for(architecture: str) -> str | None:
-    """The backend whose models have this architecture."""
-    return registry.backend_with(lambda traits: architecture.endswith(traits.architectures))
-
-
 def _within(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> Located:
     """A file as it is; of a folder what families read of it."""
     if not place.path.is_dir():
         return Located([place])
     made = contents(place.path, kind, {**place.options, **(options or {})})
     return Located([replace(place, path=path, family=family) for path, family in made.found], made.unread, made.ignored)
-=======
-def _within(path: Path, kind: str | None) -> list[Path]:
-    """A file; a folder that a family takes whole; or the files of a folder."""
-    if not path.is_dir():
-        return [path]
-    families = [registry.find("families", kind)] if kind else [module for _, module in registry.usable("families")]
-    if any(family.recognises(path, "") for family in families):
-        return [path]
-    found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix in SUFFIXES]
-    if not found:
-        raise InputError("the folder has no suite in it", file=path)
-    return found
->>>>>>> 528355e (Refuse models of another kind, and devices that are not there, with what to write instead)

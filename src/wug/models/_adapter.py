@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from wug.errors import MissingExtra, ModelError, WugError
+from wug.errors import MissingExtra, ModelError, WugError, first_line
 from wug.models._spec import ModelSpec
 
 MATCHING_S = 20.0
@@ -58,8 +58,7 @@ def adapt(model: Any, folder: Path, spec: ModelSpec, *, merge: bool) -> Any:
     except WugError:
         raise
     except Exception as error:  # damaged files raise whatever their readers do
-        text = (str(error).strip() or type(error).__name__).split("\n")
-        raise ModelError(f"{where}: it cannot be put on this model: {' '.join(text[:2])[:300]}") from error
+        raise ModelError(f"{where}: it cannot be put on this model: {first_line(error)}") from error
 
 
 def require_same_words(tokenizer: Any, folder: Path, spec: ModelSpec) -> None:

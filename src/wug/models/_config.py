@@ -43,10 +43,8 @@ def read_config(file: Path) -> Mapping[str, Any]:
 def backend_for(described: Mapping[str, Any]) -> str | None:
     """The backend for the architecture that a config.json names; None if there is none."""
     named = described.get("architectures")
-    for name in named if isinstance(named, list) else ():
-        if isinstance(name, str) and (kind := registry.backend_with(lambda t, n=name: n.endswith(t.architectures))):
-            return kind
-    return None
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    return registry.backend_with(lambda traits: any(name.endswith(traits.architectures) for name in names))
 
 
 def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
@@ -66,8 +64,7 @@ def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     if loads and not (isinstance(kind, str) and kind.startswith("wug-")):
         return
     if other is None or registry.traits(other).auto_class == auto:
-        others = (registry.backend_with(lambda t, n=name: t.auto_class == n) for name in tables if kind in tables[name])
-        other = next(others, None)
+        other = registry.backend_with(lambda traits: kind in tables.get(traits.auto_class or "", ()))
     use = "" if other is None else f". Use {other}:{spec.name}"
     raise ModelError(f"{spec}: {kind} is not {NOUNS[auto]}{use}")
 

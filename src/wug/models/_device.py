@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wug.errors import first_line
 from wug.models._shape import Known
 from wug.stages import stage
 
@@ -44,7 +45,7 @@ def settle(model: Any, device: str, *, demanded: bool, shape: str | None = None)
         with stage("reference"):
             expected = _measure(_reference(model), probes)
     except (RuntimeError, TypeError, ValueError) as error:
-        log.warning("%s could not be compared with the CPU: %s", device, _first_line(error))
+        log.warning("%s could not be compared with the CPU: %s", device, first_line(error))
         return model.to(device)
     with stage("copy"):
         model = model.to(device)
@@ -74,7 +75,7 @@ def _fault(model: Any, probes: list[list[int]], expected: list[Any]) -> str:
     try:
         found = _measure(model, probes)
     except RuntimeError as error:
-        return f"the model cannot be computed there ({_first_line(error)})"
+        return f"the model cannot be computed there ({first_line(error)})"
     gap = max(float(np.abs(a - b).mean(axis=-1).max()) for a, b in zip(expected, found, strict=True))
     if gap <= tolerance(model.dtype):  # false for NaN too
         return ""
@@ -115,7 +116,3 @@ def _measure(model: Any, probes: list[list[int]]) -> list[Any]:
 
 def _size(model: Any) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).split("\n")[0][:200]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wug.errors import MissingExtra, ModelError, WugError
+from wug.errors import MissingExtra, ModelError, WugError, first_line
 from wug.files import user_path
 from wug.models._adapter import adapt, require_same_words
 from wug.models._config import require_loadable
@@ -77,7 +77,7 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> Loaded:
         try:
             model = settle(model, device, demanded=spec.options.get("device", "auto") != "auto", shape=shape)
         except (RuntimeError, AssertionError) as error:
-            raise ModelError(f"{spec}: cannot move to device {device!r}: {_first_line(error)}") from error
+            raise ModelError(f"{spec}: cannot move to device {device!r}: {first_line(error)}") from error
     identity = identity or (commit_of(spec) or "unknown")[:12]
     return Loaded(model, tokenizer, origin.name, "+".join([identity, *identities]), shape)
 
@@ -204,7 +204,7 @@ def _require_weights(info: Mapping[str, Any], spec: ModelSpec) -> None:
 
 
 def _explain(spec: ModelSpec, error: BaseException, local: bool) -> str:
-    text = _first_line(error)
+    text = first_line(error)
     if "trust_remote_code" in str(error):
         return f"{spec}: this model runs code of its own. If you trust its authors, add -M trust_remote_code=yes"
     if "ignore_mismatched_sizes" in str(error):
@@ -215,7 +215,3 @@ def _explain(spec: ModelSpec, error: BaseException, local: bool) -> str:
         f"{spec}: neither a folder here nor a model that the hub or its local cache gives ({text}). "
         "Check the spelling, the network, or download it first and give the folder"
     )
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).split("\n")[0][:300]

@@ -7,9 +7,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
-from wug.errors import InputError, ModelError
+from wug.errors import InputError, ModelError, first_line
 from wug.files import read_text, write_text
 from wug.train.recipe import Recipe
 
@@ -126,9 +127,8 @@ class Checkpoint:
             model.load_state_dict(stored["model"])
             optimiser.restore(stored["optimiser"])
             average.restore(stored["average"])
-        except (RuntimeError, OSError, EOFError, KeyError) as error:
-            line = str(error).split("\n")[0]
-            raise ModelError(f"{self.file}: cannot be read ({line}). Delete it to begin anew") from error
+        except (RuntimeError, OSError, EOFError, KeyError, UnpicklingError) as error:
+            raise ModelError(f"{self.file}: cannot be read ({first_line(error)}). Delete it to begin anew") from error
         return TrainingState(
             stored["step"], tuple(stored["losses"]), stored["seconds"], stored["best"], stored["stale"]
         )

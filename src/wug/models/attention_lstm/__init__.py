@@ -24,7 +24,14 @@ from wug.models.decoding.outputs import Decoded
 from wug.models.lstm.folder import CONFIG, VOCABULARY, WEIGHTS, fingerprint
 from wug.types import Answer, Traits
 
-TRAITS = Traits(returns="text", architectures=("AttentionLSTM",), uses_device=True, windows=True, to_score="Open it with score=source", to_generate="Open it without score=source")
+TRAITS = Traits(
+    returns="text",
+    architectures=("AttentionLSTM",),
+    uses_device=True,
+    windows=True,
+    to_score="Open it with score=source",
+    to_generate="Open it without score=source",
+)
 """Or scores, with score=source."""
 OPTIONS = (
     replace(MAX_LENGTH, help=MAX_LENGTH.help.replace("tokens", "words")),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from wug.errors import ModelError
+from wug.errors import ModelError, first_line
 from wug.models._hardware import halving, ran_out
 from wug.models.decoding import greedy
 from wug.models.decoding.cuda_graph import LOOKUP_AFTER_TOKENS, CudaGraphDecoder
@@ -197,7 +197,7 @@ class Decoder:
         try:
             mine = decode(rows)
         except FAILURES as error:
-            log.info("%s is decoded by transformers' own loop: %s", type(self.model).__name__, _first_line(error))
+            log.info("%s is decoded by transformers' own loop: %s", type(self.model).__name__, first_line(error))
             return False
         theirs = (trim_at_end(row, self._ends) for row in self._generate(rows, PROBE_LIMIT)["sequences"].tolist())
         return all(found.near_tie or found == wanted for found, wanted in zip(mine, theirs, strict=True))
@@ -244,7 +244,7 @@ class Decoder:
             together = self._generate(rows, 2, probing=True)
         except FAILURES as error:
             name = type(self.model).__name__
-            raise ModelError(f"{name} cannot be asked for text: {_first_line(error)}") from error
+            raise ModelError(f"{name} cannot be asked for text: {first_line(error)}") from error
         if any(bool(step.isnan().any()) for step in together["logits"]):
             raise ModelError(
                 f"{type(self.model).__name__} answers with values that are no numbers. In half precision that is an "
@@ -290,7 +290,3 @@ def _chunk(model: Any) -> int:
     millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     rate, least, most = (1e6, 512, 32768) if model.device.type == "cuda" else (5e3, 16, 1024)
     return int(min(most, max(least, rate / max(millions, 1.0))))
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).split("\n")[0][:300]

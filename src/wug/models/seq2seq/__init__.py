@@ -29,12 +29,16 @@ from wug.models.seq2seq.translator import Translator
 from wug.options import Option
 from wug.types import Answer, Source, Traits
 
-TRAITS = Traits(returns="text",
+TRAITS = Traits(
+    returns="text",
     on_hub=True,
     architectures=("ForConditionalGeneration", "MTModel", "ForSeq2SeqLM"),
     auto_class="AutoModelForSeq2SeqLM",
     uses_device=True,
-    windows=True, to_score="Open it with score=source", to_generate="Open it without score=source")
+    windows=True,
+    to_score="Open it with score=source",
+    to_generate="Open it without score=source",
+)
 """Or scores, with the option score."""
 ENGINES = ("auto", "ctranslate", "transformers")
 OPTIONS = (

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from wug.errors import ModelError
+from wug.errors import ModelError, first_line
 from wug.files import checksum
 from wug.models._weights import Loaded
 from wug.models.decoding import conversion_cache
@@ -62,7 +62,7 @@ class Conversion:
         try:
             translator = Translator(self.folder, self.facts, fallback, batch_tokens=batch_tokens)
         except (RuntimeError, ValueError) as error:
-            raise Unfit(f"it cannot be loaded: {_first_line(error)}", unexpected=True) from error
+            raise Unfit(f"it cannot be loaded: {first_line(error)}", unexpected=True) from error
         if fault := self._fault(translator):
             raise Unfit(fault, unexpected=True)
         return translator
@@ -98,7 +98,7 @@ def obtain(loaded: Loaded, facts: Facts, decoder: Callable[[], Decoder]) -> Conv
         try:
             _convert(loaded.model, facts, folder)
         except FAULTS as error:
-            raise Unfit(f"it is not converted: {_first_line(error)}") from error
+            raise Unfit(f"it is not converted: {first_line(error)}") from error
         about = {"facts": asdict(facts), "probes": _probes(facts, decoder())}
         (folder / "wug.json").write_text(json.dumps(about), encoding="utf-8")
         if words := SavedWords.of(loaded.tokenizer):
@@ -236,7 +236,3 @@ def _probes(facts: Facts, decoder: Decoder) -> list[dict[str, Any]]:
             answer = {"tokens": list(free.tokens), "ended": free.ended}
             found.append({"source": source, "forced": trace.tokens, "logprob": trace.logprob, "free": answer})
     return found
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
