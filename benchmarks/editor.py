@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.web.app import create_app
 from wug.web.site import Site
 

@@ -18,8 +18,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from wug.runs.store import Store
-from wug.runs.sweeps import Planned, plan_text
+from wug.results.store import Store
+from wug.results.sweeps import Planned, plan_text
 from wug.stats import wilson
 from wug.types import Check, Estimate, Result, Signature
 from wug.web.server import warm_up

@@ -236,7 +236,7 @@ def pages(store: Path) -> None:
     """What the pages of a store cost, the first time and again."""
     from starlette.testclient import TestClient
 
-    from wug.runs.store import Store
+    from wug.results.store import Store
     from wug.web.app import create_app
     from wug.web.site import Site
 

@@ -24,8 +24,8 @@ from contextlib import closing
 from pathlib import Path
 
 from wug import stats
-from wug.runs.seals import result_seal, summary_seal
-from wug.runs.store import Store
+from wug.results.checksums import result_seal, summary_seal
+from wug.results.store import Store
 from wug.types import Outcome, Result, Signature
 
 RUNS, SUITES, PAIRS = 200, 10, 2500

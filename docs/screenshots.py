@@ -25,7 +25,7 @@ from typing import Any
 
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.web import authentication
 from wug.web.app import create_app
 from wug.web.site import Site

@@ -11,7 +11,7 @@ from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan, RecordedRun
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.types import Suite
 
 

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import material
-from wug.runs import tidying
-from wug.runs.progress import Report
-from wug.runs.store import Store
-from wug.runs.sweeps import Planned, plan_text
+from wug.results import run_admin as tidying
+from wug.results.progress import Report
+from wug.results.store import Store
+from wug.results.sweeps import Planned, plan_text
 
 RESULTS = range(1, len(material.every()) + 1)
 PAGES = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.stats import estimates
 from wug.types import Outcome, Result, Value
 

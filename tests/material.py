@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wug import stats
-from wug.runs.store import Store, run_key
+from wug.results.store import Store, run_key
 from wug.types import Estimate, Outcome, Result, Signature
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -22,7 +22,7 @@ PAGES = """
 import sys
 from pathlib import Path
 from browsing import client_of
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.web.site import Site
 
 client = client_of(Site(store=Store(Path(sys.argv[1])), cache=Path(sys.argv[2]), folders=()))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from shares import examples
 from wug.errors import InputError, WugError
+from wug.results.store import Store
 from wug.rows import Filter, InMemory, Placed, Rows
-from wug.runs.store import Store
 from wug.types import Outcome, Result
 
 LETTERS = "aAbßSsΣσςéÉİiK\"\\'/%_:|=.$ \n\x00\x7f😀n"
@@ -57,7 +57,7 @@ def stored(outcomes: list[Outcome], folder: str) -> Rows:
     other = Outcome("1", "accuracy", True, {"half": "x"}, {"a": "a"})
     for rows in ([other], outcomes, [other]):
         store.add(run, Result("s", "pairs", "m", "complete", "wug:0", len(rows), (), (), tuple(rows)))  # type: ignore[arg-type]
-    return store.shelf.rows(2)
+    return store.reader.rows(2)
 
 
 def told(found: Any) -> Any:

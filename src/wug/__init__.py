@@ -102,7 +102,7 @@ def read_suite(
     `name` is for a suite that does not say its own. Options as in `open_suites`.
     """
     from wug.api.settings import as_text
-    from wug.runs import suite_texts
+    from wug.evaluation import inline_suites as suite_texts
 
     return suite_texts.read_suite(source, as_text(options, more), name=name, kind=kind)
 

@@ -348,13 +348,13 @@ class Result:
         return found if found.name == name else replace(found, name=name)
 
     def __repr__(self) -> str:
-        from wug.brief import line
+        from wug.labels import line
 
         return f"<Result {line(self)}>"
 
     def _repr_html_(self) -> str:
         """The estimates for a first look with their intervals, for a notebook."""
-        from wug.brief import html
+        from wug.labels import html
 
         return html([self])
 

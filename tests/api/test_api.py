@@ -318,8 +318,8 @@ def test_answers_are_kept_in_a_cache_when_asked(model: wug.Model, tmp_path: Path
 
 
 def test_models_are_compared_as_runs_in_a_store_are(results: wug.Results, folders: list[Path], tmp_path: Path) -> None:
-    from wug.runs.compare import compare
-    from wug.runs.store import Store
+    from wug.results.comparison import compare
+    from wug.results.store import Store
 
     found = wug.compare(results)
     suites = [wug.read_suite(SUITE), wug.read_suite(PAIRS, name="pairs")]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from shares import cases
-from wug.runs.store import Store
+from wug.results.store import Store
 
 SCRIPT = Path(__file__).with_name("killable.py")
 SENTENCES = 2 * 24 * 4

@@ -10,8 +10,8 @@ import pytest
 
 import made_runs
 from command_line import refused, wug
-from wug.runs.progress import Report
-from wug.runs.store import Store
+from wug.results.progress import Report
+from wug.results.store import Store
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 
 import trainings
 from command_line import refused, wug
-from wug.runs.shelf import Shelf
-from wug.runs.store import Store
-from wug.runs.sweeps import counts, find, members, sweeps
+from wug.results.reader import RunReader
+from wug.results.store import Store
+from wug.results.sweeps import counts, find, members, sweeps
 
 MODELS = "ngram:run/checkpoint-*"
 
@@ -24,10 +24,10 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainings.suite(tmp_path / "words.jsonl")
 
 
-def shelf() -> Shelf:
+def reader() -> RunReader:
     import os
 
-    return Store(Path(os.environ["WUG_DB"])).shelf
+    return Store(Path(os.environ["WUG_DB"])).reader
 
 
 def accuracies(*arguments: str) -> list[tuple[str, float]]:
@@ -39,23 +39,23 @@ def accuracies(*arguments: str) -> list[tuple[str, float]]:
 
 def test_a_pattern_asks_every_model_that_fits_in_natural_order() -> None:
     assert accuracies("--model", MODELS) == [("10", 0.25), ("20", 1.0), ("100", 0.75)]
-    (sweep,) = sweeps(shelf())
+    (sweep,) = sweeps(reader())
     assert sweep.name == MODELS
     assert [str(model) for model in sweep.models] == [f"ngram:run/checkpoint-{n}.arpa" for n in (10, 20, 100)]
     assert sweep.suites == ("words",)
-    assert [member.run and member.run.id for member in members(shelf(), sweep)] == [1, 2, 3]
+    assert [member.run and member.run.id for member in members(reader(), sweep)] == [1, 2, 3]
 
 
 def test_the_same_command_asks_only_what_is_missing(tmp_path: Path) -> None:
     first = accuracies("--model", MODELS)
     (tmp_path / "run" / "checkpoint-30.arpa").write_bytes((tmp_path / "run" / "checkpoint-10.arpa").read_bytes())
     assert accuracies("--model", MODELS) == [*first[:2], ("30", 0.25), first[2]]
-    assert len(shelf().runs()) == 4
-    assert len(sweeps(shelf())) == 1
+    assert len(reader().runs()) == 4
+    assert len(sweeps(reader())) == 1
     # a checkpoint that was written anew is another model
     trainings.checkpoint(tmp_path / "run" / "checkpoint-10.arpa", 2)
     assert accuracies("--model", MODELS)[0] == ("10", 0.5)
-    runs = [member.run for member in members(shelf(), find(shelf(), MODELS))]
+    runs = [member.run for member in members(reader(), find(reader(), MODELS))]
     assert [run and run.id for run in runs] == [5, 2, 4, 3]
 
 
@@ -67,26 +67,26 @@ def test_a_model_that_fails_is_told_at_the_end_and_the_others_go_on(tmp_path: Pa
     last = said.err.splitlines()[-2:]
     assert last[0].startswith("failed: ngram:run/checkpoint-15.arpa: ")
     assert last[1] == "1 of 4 models failed; the same command tries them again"
-    assert counts(members(shelf(), find(shelf(), "1"))) == {"complete": 3, "missing": 1}
+    assert counts(members(reader(), find(reader(), "1"))) == {"complete": 3, "missing": 1}
     trainings.checkpoint(tmp_path / "run" / "checkpoint-15.arpa", 2)
     assert [value for _, value in accuracies("--model", MODELS)] == [0.25, 0.5, 1.0, 0.75]
-    assert len(shelf().runs()) == 4
+    assert len(reader().runs()) == 4
 
 
 def test_a_model_that_cannot_be_named_is_refused_before_any_is_asked() -> None:
     refused(wug("run", "words.jsonl", "--model", MODELS, "--model", "ngramm:x"), "unknown kind of model 'ngramm'")
     refused(wug("run", "words.jsonl", "--model", MODELS, "-M", "dtype=x"), "unknown option 'dtype' of ngram models")
-    assert shelf().runs() == []
+    assert reader().runs() == []
 
 
 def test_several_plain_models_are_runs_of_their_own() -> None:
     models = ["--model", "ngram:run/checkpoint-10.arpa", "--model", "ngram:run/checkpoint-20.arpa"]
     assert [value for _, value in accuracies(*models)] == [0.25, 1.0]
     accuracies(*models)
-    assert sweeps(shelf()) == []
-    assert len(shelf().runs()) == 4
+    assert sweeps(reader()) == []
+    assert len(reader().runs()) == 4
     accuracies(*models, "--sweep", "two")
-    assert [sweep.name for sweep in sweeps(shelf())] == ["two"]
+    assert [sweep.name for sweep in sweeps(reader())] == ["two"]
 
 
 def test_a_dry_run_says_what_would_be_asked_and_asks_nothing() -> None:
@@ -99,8 +99,8 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nothing() -> None:
         "  ngram:run/checkpoint-100.arpa  5 questions · only loading it tells what is cached",
         "15 questions to ask at most",
     ]
-    assert shelf().runs() == []
-    assert sweeps(shelf()) == []
+    assert reader().runs() == []
+    assert sweeps(reader()) == []
 
 
 def test_a_dry_run_counts_what_is_cached_and_done(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_sweep_file_names_models_suites_and_options(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(f'models = ["{MODELS}"]\nsuites = ["words.jsonl"]\nlimit = 2\n')
     said = wug("run", "sweep.toml", "--format", "json")
     assert [(one["n"], one["estimates"][0]["value"]) for one in said.results] == [(2, 0.5), (2, 1.0), (2, 1.0)]
-    assert [sweep.name for sweep in sweeps(shelf())] == ["sweep"]
+    assert [sweep.name for sweep in sweeps(reader())] == ["sweep"]
     refused(wug("run", "sweep.toml", "--model", "ngram:x"), "a sweep file names the models")
     refused(wug("run", "sweep.toml", "words.jsonl"), "a sweep file names the suites")
 

@@ -17,7 +17,7 @@ import pytest
 from answers import texts
 from command_line import Said, refused, wug
 from wug.evaluation.opening import model_spec, open_model
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.types import Request
 
 CORES = ("--batch", 4, "--device", "cpu", "--seed", 3)

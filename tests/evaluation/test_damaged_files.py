@@ -20,11 +20,11 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.handle import ModelHandle
 from wug.models._spec import ModelSpec
+from wug.results import sqlite as files
+from wug.results.comparison import compare
+from wug.results.reader import RunReader
+from wug.results.store import Store
 from wug.rows import Filter
-from wug.runs import sqlite as files
-from wug.runs.compare import compare
-from wug.runs.shelf import Shelf
-from wug.runs.store import Store
 from wug.types import Answer, Request, Result, Scored
 
 
@@ -189,9 +189,12 @@ def kept(path: Path) -> Result:
 LOOKS: dict[str, Callable[[Path], object]] = {
     "the results": lambda path: Store(path).results(1),
     "the results without outcomes": lambda path: Store(path).results(1, outcomes=False),
-    "a page": lambda path: (Shelf(path).result(1)[0].estimates, Shelf(path).rows(1).page(Filter(check="accuracy"))),
-    "counts of a page": lambda path: (Shelf(path).result(1)[0].n, Shelf(path).rows(1).tally("accuracy")),
-    "an overview": lambda path: [(one.estimates, one.n) for one in Shelf(path).overview() if not one.fault],
+    "a page": lambda path: (
+        RunReader(path).result(1)[0].estimates,
+        RunReader(path).rows(1).page(Filter(check="accuracy")),
+    ),
+    "counts of a page": lambda path: (RunReader(path).result(1)[0].n, RunReader(path).rows(1).tally("accuracy")),
+    "an overview": lambda path: [(one.estimates, one.n) for one in RunReader(path).overview() if not one.fault],
     "a comparison": lambda path: [one.p for one in compare(Store(path), [[1], [2]]).contrasts],
 }
 

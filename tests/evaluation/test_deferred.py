@@ -26,7 +26,7 @@ from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import builtin_models, model_spec, open_model, open_suites
 from wug.models import Identity, ModelSpec
 from wug.models._fingerprint import fingerprint
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.types import Request, Scored, Traits
 
 HEAVY = ("torch", "transformers", "ctranslate2")

@@ -31,8 +31,8 @@ from wug.evaluation.opening import BUILTIN_MODELS, open_suites
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
 from wug.models import ModelSpec
-from wug.runs.store import Store
-from wug.runs.sweeps import find, runs_of
+from wug.results.store import Store
+from wug.results.sweeps import find, runs_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are as on Linux")
 
@@ -82,7 +82,7 @@ def cached(name: str) -> list[Any]:
 def test_processes_keep_what_one_process_does(tmp_path: Path) -> None:
     both_ways("run", "words.jsonl", "--model", "ngram:run/*", "--format", "json")
     store = Store(tmp_path / "shared.db")
-    assert [run.specification for run in runs_of(store.shelf, find(store.shelf, "1"))] == [
+    assert [run.specification for run in runs_of(store.reader, find(store.reader, "1"))] == [
         f"ngram:run/checkpoint-{step}.arpa" for step in (10, 20, 100)
     ]
 
@@ -102,7 +102,7 @@ def test_what_is_done_or_cached_is_not_asked_again(tmp_path: Path) -> None:
     assert again.out == said.out
     assert wug(*command, "--sweep", "t").out == said.out  # by the cache
     assert Counter((tmp_path / "started").read_text()) == Counter("ab")
-    assert [len(runs_of(shelf, find(shelf, name))) for shelf in [_store().shelf] for name in "st"] == [2, 2]
+    assert [len(runs_of(reader, find(reader, name))) for reader in [_store().reader] for name in "st"] == [2, 2]
     assert len(_store().runs()) == 4
 
 

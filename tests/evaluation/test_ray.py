@@ -32,8 +32,8 @@ from wug.evaluation.executors import ray as on_ray
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import model_spec, open_model
 from wug.models import ModelSpec
-from wug.runs.store import Store
-from wug.runs.sweeps import find, runs_of
+from wug.results.store import Store
+from wug.results.sweeps import find, runs_of
 from wug.types import Request
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wug[ray]'")
@@ -149,7 +149,7 @@ def test_the_same_command_asks_only_what_failed(cluster: Any, tmp_path: Path) ->
     assert wug(*command).code == 0
     store = Store(Path(os.environ["WUG_DB"]))
     assert len(store.runs()) == 4
-    assert [run.specification for run in runs_of(store.shelf, find(store.shelf, "1"))] == [
+    assert [run.specification for run in runs_of(store.reader, find(store.reader, "1"))] == [
         f"ngram:run/checkpoint-{step}.arpa" for step in (10, 15, 20, 100)
     ]
 

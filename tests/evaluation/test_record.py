@@ -13,7 +13,7 @@ from evaluating import record
 from wug.errors import InputError, ModelError
 from wug.evaluation.handle import ModelHandle
 from wug.models._spec import ModelSpec
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.types import Outcome, Request, Scored, Suite
 
 

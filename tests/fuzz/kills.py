@@ -75,7 +75,7 @@ class Campaign:
         transformers.logging.set_verbosity_error()
         for name in LATE:  # imported when they are looked at
             getattr(transformers, name)
-        for module in ("wug.show.table", "wug.cli.export", "wug.cli.train", "safetensors.torch"):
+        for module in ("wug.views.table", "wug.cli.export", "wug.cli.train", "safetensors.torch"):
             importlib.import_module(module)
         damage._write_material(folder)
         sentences = [

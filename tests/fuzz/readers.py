@@ -210,7 +210,7 @@ def _checked(name: str, folder: Path) -> None:
 
 def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, kind: str | None = None) -> None:
     from wug.evaluation.opening import open_suites
-    from wug.runs.signature import sign
+    from wug.evaluation.signature import sign
 
     for suite in open_suites(str(folder / name), options or {}, kind):
         _ = (suite.requests(), suite.checks, suite.meta, len(suite.sample(1)))

@@ -156,7 +156,7 @@ class Campaign:
             raise Wrong(f"status {status} from {plan['method']} {path[:80]}: {text[:200]!r}")
 
     def _open(self) -> None:
-        from wug.runs.store import Store
+        from wug.results.store import Store
         from wug.web.app import create_app
         from wug.web.site import Site
 

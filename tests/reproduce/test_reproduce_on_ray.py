@@ -19,7 +19,7 @@ from wug.reproduce.cluster import OnRay, do, errand
 from wug.reproduce.launch import Launch
 from wug.reproduce.plan import Planner
 from wug.reproduce.recipe import parse
-from wug.runs.shelf import Shelf
+from wug.results.reader import RunReader
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -106,7 +106,7 @@ def test_a_training_on_another_machine_brings_home_its_model_and_its_runs(
     listed = [sorted(str(path.relative_to(tmp_path / at / model)) for path in (tmp_path / at / model).rglob("*"))
               for at in ("here", "far")]  # fmt: skip
     assert listed[0] == listed[1]
-    runs = [[run.model for run in Shelf(tmp_path / at / "runs.db").runs()] for at in ("here", "far")]
+    runs = [[run.model for run in RunReader(tmp_path / at / "runs.db").runs()] for at in ("here", "far")]
     assert runs[0] == runs[1]
     assert not [path for path in (tmp_path / "there").rglob("*") if path.is_file() and path.suffix != ".lock"]
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 import every_page
 from browsing import HURRY, Recorder, Served, client_of, free_port
 from patience import PATIENCE
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.web.site import Site
 
 DESK = {"width": 1280, "height": 900}

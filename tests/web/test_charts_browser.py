@@ -16,8 +16,8 @@ from playwright.sync_api import expect
 import material
 from browsing import Served, follow
 from wug import stats
-from wug.show.page import Report, render
 from wug.types import Outcome, Result, Signature
+from wug.views.page import Report, render
 
 POINTS = "path[aria-roledescription='point']"
 LEGEND = ".legend button"

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 import material
 from browsing import client_of, full_disk
 from shares import cases
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.types import Outcome, Result, Signature
 from wug.web import chart_rendering
 from wug.web.editor import suite_files

@@ -20,7 +20,7 @@ from command_line import wug
 from editing import begun, cell, document, grid, kept_, paste, ready
 from reference import reference
 from wug.errors import InputError
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.web.jobs.queue import job_queue
 from wug.web.jobs.tasks import score_texts
 from wug.web.site import Site
@@ -580,7 +580,7 @@ def test_a_job_waits_for_its_turn_and_can_be_stopped(begin: Callable[..., Any], 
     held.execute("BEGIN EXCLUSIVE")  # who wants to use this cache has to wait
     other = job_queue(site).start(site.models[0], score_texts(["the boy"], tmp_path / "held.db"))
     page.click("#score")
-    expect(page.locator("#stage")).to_contain_text("Waiting for other work")
+    expect(page.locator("#stage")).to_contain_text("OutcomeSpool for other work")
     assert page.is_disabled("#score")
     page.click("#stop")
     expect(page.locator("#score")).to_be_enabled()

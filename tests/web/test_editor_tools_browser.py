@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from asking import shared
 from editing import begun, cell, document, grid, kept_, paste, ready
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.web.site import Site
 
 REGIONS, CONDITIONS, ITEMS = 12, 8, 200

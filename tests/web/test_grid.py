@@ -7,7 +7,7 @@ import json
 import pytest
 from starlette.datastructures import QueryParams
 
-from wug.runs.shelf import Run, Summary
+from wug.results.reader import Run, Summary
 from wug.web.pages.runs.grid import COLUMNS_PER_PAGE, ROWS_PER_PAGE, GridSource, build_grid, select
 from wug.web.pages.runs.grid_query import GridQuery
 from wug.web.pages.runs.grid_view import GridCell, ResultGrid, Sparkline

@@ -18,7 +18,7 @@ import tabbing
 from browsing import Recorder, Served
 from patience import PATIENCE
 from shares import each_kind, share
-from wug.show.page import Report, render
+from wug.views.page import Report, render
 
 
 @pytest.fixture(scope="module")

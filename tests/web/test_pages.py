@@ -118,7 +118,7 @@ def test_the_region_chart_is_of_all_items_or_of_one(client: TestClient, site: Si
 def test_of_very_many_items_the_region_chart_is_read_afterwards_and_that_of_one_at_once(
     client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wug.families.syntaxgym.show.MANY", 5)
+    monkeypatch.setattr("wug.families.syntaxgym.view.MANY", 5)
     material.keep(site.store, material.syntaxgym(items=6))
     page = client.get("/result/1").text
     assert 'data-spec="/result/1/figure/regions.vl.json"' in page

@@ -11,9 +11,9 @@ import pytest
 import material
 from browsing import Served, follow
 from patience import PATIENCE
-from wug.runs import tidying
-from wug.runs.progress import Report
-from wug.runs.store import Store
+from wug.results import run_admin as tidying
+from wug.results.progress import Report
+from wug.results.store import Store
 
 A, B, C = "causal/lab/alpha@1", "causal/lab/beta@1", "causal/lab/gamma@1"
 

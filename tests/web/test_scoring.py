@@ -17,8 +17,8 @@ from asking import ended, gone, heard
 from patience import PATIENCE
 from wug.errors import ModelError
 from wug.families import syntaxgym
-from wug.runs.shelf import Shelf
-from wug.runs.store import Store
+from wug.results.reader import RunReader
+from wug.results.store import Store
 from wug.web.jobs import queue
 from wug.web.jobs.process import WorkerProcess
 from wug.web.jobs.queue import JobQueue, scoring_models
@@ -163,9 +163,9 @@ def test_a_job_that_does_not_stop_is_ended_with_its_process_and_its_run_can_be_t
     jobs.stop(job)
     assert (ended(job).stage, job.error) == ("stopped", None)
     assert gone(pid)
-    assert [run.status for run in Shelf(tmp_path / "wug.db").runs()] == ["interrupted"]
+    assert [run.status for run in RunReader(tmp_path / "wug.db").runs()] == ["interrupted"]
     again = ended(jobs.start("words", run_suites(suite(tmp_path), tmp_path / "wug.db", None, "")))
-    assert [(run.id, run.status) for run in Shelf(tmp_path / "wug.db").runs()] == [(again.result, "complete")]
+    assert [(run.id, run.status) for run in RunReader(tmp_path / "wug.db").runs()] == [(again.result, "complete")]
 
 
 @pytest.mark.usefixtures("at_once")
@@ -193,7 +193,7 @@ def test_a_killed_process_is_one_message_and_the_next_job_gets_a_new_one(
     )
     assert (ended(waiting).stage, waiting.error) == ("done", None)
     assert number(jobs) != pid
-    assert [(run.id, run.status) for run in Shelf(tmp_path / "wug.db").runs()] == [(waiting.result, "complete")]
+    assert [(run.id, run.status) for run in RunReader(tmp_path / "wug.db").runs()] == [(waiting.result, "complete")]
 
 
 def test_a_process_that_was_killed_between_two_jobs_is_not_missed(jobs: JobQueue) -> None:
@@ -281,7 +281,7 @@ PAGES = """
 import json, sys
 from pathlib import Path
 from starlette.testclient import TestClient
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.web.app import create_app
 from wug.web.jobs.queue import job_queue
 from wug.web.site import Site
@@ -335,7 +335,7 @@ def test_a_suite_that_fails_while_it_is_judged_says_why(jobs: JobQueue, tmp_path
     job = ended(jobs.start("words", work))
     assert job.stage == "failed"
     assert "division by zero" in str(job.error)
-    assert [run.status for run in Shelf(tmp_path / "wug.db").runs()] == ["failed"]
+    assert [run.status for run in RunReader(tmp_path / "wug.db").runs()] == ["failed"]
 
 
 def test_only_the_last_ended_jobs_are_remembered(jobs: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,9 @@ from asking import shared
 from wug import stats
 from wug.evaluation.evaluate import conclude
 from wug.evaluation.opening import open_model, open_suites
-from wug.runs.store import Store
-from wug.show.page import Report, render
+from wug.results.store import Store
 from wug.types import Outcome, Result, Signature
+from wug.views.page import Report, render
 from wug.web.site import Site
 
 SENTENCES = {

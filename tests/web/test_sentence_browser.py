@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import tabbing
 from asking import shared
-from wug.runs.store import Store
+from wug.results.store import Store
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"

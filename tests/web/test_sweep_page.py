@@ -8,8 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from made_runs import outcomes, result
-from wug.runs.store import Store, run_key
-from wug.runs.sweeps import Planned, plan_text
+from wug.results.store import Store, run_key
+from wug.results.sweeps import Planned, plan_text
 from wug.web.pages import sweep as pages
 from wug.web.site import Site
 

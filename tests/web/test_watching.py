@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 
 from browsing import Served, client_of
 from patience import PATIENCE
-from wug.runs.shelf import Shelf
+from wug.results.reader import RunReader
 
 SCRIPT = Path(__file__).parents[1] / "cli" / "killable.py"
 PAUSE = float(os.environ.get("WUG_WATCH_PAUSE", "0.25"))
@@ -42,14 +42,14 @@ class Seen(NamedTuple):
     results: int
 
 
-def stored(shelf: Shelf) -> Seen:
+def stored(reader: RunReader) -> Seen:
     """What the store says of its one run."""
-    with shelf.snapshot():
-        run = shelf.run(1)
+    with reader.snapshot():
+        run = reader.run(1)
         far = run.progress
         shown = far is not None and run.status in ("running", "interrupted")
         numbers = (far.done, far.questions, far.judged, far.suites) if far is not None and shown else (0, 0, 0, 0)
-        return Seen(run.status, *numbers, len(shelf.overview([1])))
+        return Seen(run.status, *numbers, len(reader.overview([1])))
 
 
 def read(html: str) -> Seen:
@@ -70,8 +70,8 @@ def running(folder: Path, pause: float = PAUSE) -> Iterator[subprocess.Popen[byt
         [sys.executable, str(SCRIPT), *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        shelf, end = Shelf(folder / "wug.db"), time.monotonic() + PATIENCE
-        while not shelf.runs() or shelf.runs()[0].status != "running":
+        reader, end = RunReader(folder / "wug.db"), time.monotonic() + PATIENCE
+        while not reader.runs() or reader.runs()[0].status != "running":
             assert process.poll() is None
             assert time.monotonic() < end
             time.sleep(0.02)
@@ -81,11 +81,11 @@ def running(folder: Path, pause: float = PAUSE) -> Iterator[subprocess.Popen[byt
         process.wait()
 
 
-def look(client: TestClient, shelf: Shelf) -> Seen:
+def look(client: TestClient, reader: RunReader) -> Seen:
     """What the page says, which is what the store said at some moment while it was made."""
-    before = stored(shelf)
+    before = stored(reader)
     html = client.get("/run/1").text
-    after = stored(shelf)
+    after = stored(reader)
     seen = read(html)
     if before == after:
         assert seen == before
@@ -97,7 +97,7 @@ def look(client: TestClient, shelf: Shelf) -> Seen:
 
 @pytest.mark.usefixtures("hurried")
 def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(served: Served, page: Any) -> None:
-    folder, shelf = served.site.store.path.parent, served.site.reader
+    folder, reader = served.site.store.path.parent, served.site.reader
     client = client_of(served.site)
     looks: list[Seen] = []
     shown: list[Seen] = []
@@ -105,11 +105,11 @@ def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(
         page.goto("/run/1")
         page.evaluate("document.querySelector('h1').dataset.kept = 'yes'")
         while process.poll() is None:
-            looks.append(look(client, shelf))
+            looks.append(look(client, reader))
             shown.append(read(page.content()))
             page.wait_for_timeout(150)  # the run needs the processor too
         assert process.returncode == 0
-    looks.append(look(client, shelf))
+    looks.append(look(client, reader))
     assert looks[-1] == Seen("complete", 0, 0, 0, 0, SUITES)
     going = [one for one in looks if one.status == "running" and one.questions]
     assert {(one.questions, one.suites) for one in going} == {(QUESTIONS, SUITES)}
@@ -129,22 +129,22 @@ def test_a_run_is_watched_from_start_to_end_and_its_page_is_right_at_every_look(
 
 @pytest.mark.usefixtures("hurried")
 def test_after_a_kill_the_page_says_how_far_it_came_and_the_same_command_goes_on(served: Served, page: Any) -> None:
-    folder, shelf = served.site.store.path.parent, served.site.reader
+    folder, reader = served.site.store.path.parent, served.site.reader
     client = client_of(served.site)
     with running(folder) as process:
         page.goto("/run/1")
-        while stored(shelf).judged == 0:
-            look(client, shelf)
+        while stored(reader).judged == 0:
+            look(client, reader)
             page.wait_for_timeout(100)
         process.send_signal(signal.SIGKILL)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it is dead, and nobody has waited for it yet
-        seen = look(client, shelf)
+        seen = look(client, reader)
         assert (seen.status, seen.questions, seen.judged, seen.results) == ("interrupted", QUESTIONS, 1, 1)
         page.wait_for_selector(".status.interrupted")
         words = f"broken off at {seen.done} of {QUESTIONS} questions · 1 of {SUITES} suites done. The same command"
         assert words in page.locator("#about").inner_text()
     with running(folder, 0.0) as again:
         assert again.wait() == 0
-    assert look(client, shelf) == Seen("complete", 0, 0, 0, 0, SUITES)
-    assert len(shelf.runs()) == 1
+    assert look(client, reader) == Seen("complete", 0, 0, 0, 0, SUITES)
+    assert len(reader.runs()) == 1
     page.wait_for_selector(".status.complete")

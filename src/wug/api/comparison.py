@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from wug.arguments import members, public
 from wug.errors import InputError, UnknownName
-from wug.runs import compare as runs
-from wug.runs.store import Store
+from wug.results import comparison as runs
+from wug.results.store import Store
 from wug.tables import Table
 from wug.types import Result
 
@@ -45,7 +45,7 @@ class Comparison:
     @property
     def table(self) -> Table:
         """One row per difference."""
-        from wug.show.comparison import COLUMNS, rows
+        from wug.views.comparison import COLUMNS, rows
 
         found = list(rows(self.found))
         return Table({name: [row[place] for row in found] for place, name in enumerate(COLUMNS)})
@@ -68,8 +68,8 @@ class Comparison:
 
     def plot(self) -> altair.LayerChart:
         """The differences with their intervals, for a notebook."""
-        from wug.show import vega
-        from wug.show.comparison_chart import chart
+        from wug.views import vega
+        from wug.views.comparison_chart import chart
 
         return vega.dressed(chart(self.found))
 
@@ -77,7 +77,7 @@ class Comparison:
         return len(self.found.contrasts)
 
     def __repr__(self) -> str:
-        from wug.show.comparison import difference, interval, verdict
+        from wug.views.comparison import difference, interval, verdict
 
         sides = ", ".join(f"{side.label} = {side.name}" for side in self.found.sides)
         lines = [f"  {c.suite}, {c.check}: {difference(c)} {interval(c)}, {verdict(c)}" for c in self.contrasts]
@@ -85,7 +85,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The differences with what they mean, for a notebook."""
-        from wug.show import comparison
+        from wug.views import comparison
 
         parts = []
         for first, second, contrasts in comparison.couples(self.found):

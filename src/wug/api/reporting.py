@@ -22,8 +22,8 @@ SUFFIXES = (".html", ".htm")
 
 def report(given: Result | Iterable[Result], path: str | Path, comparison: Comparison | None = None) -> None:
     """Write results, and how they compare, as one HTML page."""
-    from wug.show import charts
-    from wug.show.page import Report, render
+    from wug.views import charts
+    from wug.views.page import Report, render
 
     target, results = user_path(path), results_in(given)
     if target.suffix.lower() not in SUFFIXES:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from wug.arguments import members, public
-from wug.brief import html, line, short_names
 from wug.errors import InputError
+from wug.labels import html, line, short_names
 from wug.tables import Table
 from wug.types import Outcome, Result
 
@@ -69,7 +69,7 @@ class Results(Sequence[Result]):
     @property
     def estimates(self) -> Table:
         """One row an estimate, over all items and group by group."""
-        from wug.show.table import COLUMNS, estimate_rows
+        from wug.views.table import COLUMNS, estimate_rows
 
         rows = estimate_rows(self._results)
         columns = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
@@ -105,7 +105,7 @@ class Results(Sequence[Result]):
 
         A single result has the first figure of its family, several have an overview.
         """
-        from wug.show import figures, vega
+        from wug.views import figures, vega
 
         return vega.dressed(figures.choose(self._results, title).chart)
 

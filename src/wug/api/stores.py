@@ -10,9 +10,9 @@ from wug.api.results import Results
 from wug.arguments import members, public
 from wug.errors import InputError
 from wug.files import user_path
-from wug.runs.places import default_db
-from wug.runs.shelf import Run
-from wug.runs.store import Store as Kept
+from wug.results.paths import default_db
+from wug.results.reader import Run
+from wug.results.store import Store as Kept
 from wug.tables import Table
 
 

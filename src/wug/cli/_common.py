@@ -22,13 +22,13 @@ from wug.cli._outputs import OUTPUT_FILE as OUTPUT_FILE
 from wug.cli._outputs import SUFFIXES as SUFFIXES
 from wug.cli._outputs import format_of as format_of
 from wug.cli._outputs import in_a_folder
-from wug.runs.places import default_cache as default_cache
-from wug.runs.places import default_db as default_db
-from wug.show.markup import visible
+from wug.results.paths import default_cache as default_cache
+from wug.results.paths import default_db as default_db
+from wug.views.markup import visible
 
 if TYPE_CHECKING:
-    from wug.runs.compare import Comparison
-    from wug.runs.store import Store
+    from wug.results.comparison import Comparison
+    from wug.results.store import Store
     from wug.types import Result, Row, Suite
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -143,17 +143,17 @@ def deliver(
     results: Sequence[Result], form: str, hint: str | None = None, *, summary: bool = False, by: Sequence[str] = ()
 ) -> None:
     """Print results on stdout, only their headlines, or these breakdowns; for a person, what to do next on stderr."""
-    from wug.show.breakdown import broken_down, headline
+    from wug.views.breakdown import broken_down, headline
 
     results = [headline(result) for result in results] if summary else broken_down(results, by) if by else results
     if form == "table":
-        from wug.show.terminal import show
+        from wug.views.terminal import show
 
         show(results, printing.console(width=120), by or None)
         if hint:
             say(hint)
     else:
-        from wug.show.table import FORMATS as WRITERS
+        from wug.views.table import FORMATS as WRITERS
 
         printing.emit(WRITERS[form](results))
 
@@ -163,7 +163,7 @@ def deliver_made(
 ) -> None:
     """The same for results that were made just now: what cannot be shown as asked is shown as ever, and not lost."""
     from wug.errors import WugError
-    from wug.show.breakdown import broken_down
+    from wug.views.breakdown import broken_down
 
     try:
         broken_down(results, by)
@@ -208,7 +208,7 @@ def _by_the_thousand(lines: Iterable[str]) -> Iterator[list[str]]:
 def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None, output: Path) -> None:
     """Write the report of runs, with their comparison in it."""
     from wug.files import write_text
-    from wug.show.page import Report, render
+    from wug.views.page import Report, render
 
     reports = [
         Report(result, run=number, command=store.run(number).command, created=store.run(number).started)
@@ -222,7 +222,7 @@ def write_page(store: Store, runs: Iterable[int], comparison: Comparison | None,
 def scored(suite: Suite, model: str, options: Mapping[str, str], rows: Iterable[Row]) -> Result:
     """The result of answers that were made elsewhere."""
     from wug.evaluation.evaluate import conclude
-    from wug.runs.signature import sign
+    from wug.evaluation.signature import sign
 
     mark = sign(suite.name, suite.checksum, suite.options, model, options)
     return conclude(suite, model, mark, rows)
@@ -230,7 +230,7 @@ def scored(suite: Suite, model: str, options: Mapping[str, str], rows: Iterable[
 
 def keep(results: Sequence[Result], db: Path | None) -> str:
     """Save results as runs, one for each model; comes back with what to do next."""
-    from wug.runs.store import Store, run_key
+    from wug.results.store import Store, run_key
 
     store = Store(db or default_db())
     numbers: dict[str, int] = {}

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wug.runs.places import default_db
-from wug.show.markup import visible
+from wug.results.paths import default_db
+from wug.views.markup import visible
 
 if TYPE_CHECKING:
-    from wug.runs.store import Store
+    from wug.results.store import Store
 
 
 def open_store(db: Path | None) -> Store:
     """The run store to read; one that the command names must be there."""
     from wug.errors import InputError
-    from wug.runs.store import Store
+    from wug.results.store import Store
 
     if db is not None and given("db") and not db.exists():
         raise InputError("no such run store: nothing was kept under this name. See --db", file=db)

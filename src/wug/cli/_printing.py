@@ -10,7 +10,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from wug.show.markup import visible
+from wug.views.markup import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +40,7 @@ def tell(text: str) -> None:
 
 def console(width: int | None = None, *, stderr: bool = False) -> Console:
     """A console that shows control characters instead of obeying them; so wide where there is no terminal."""
-    from wug.show.terminal import SafeConsole
+    from wug.views.terminal import SafeConsole
 
     made = SafeConsole(stderr=stderr, soft_wrap=False)
     return made if made.is_terminal or width is None else SafeConsole(stderr=stderr, width=width)

@@ -17,7 +17,7 @@ from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.evaluation.request import Listener, Plan, RunEvent, RunReport, RunRequest
-    from wug.runs.sweep_curves import SweepMatrix
+    from wug.results.sweep_curves import SweepMatrix
 
 SHOWN = 3
 """Beyond so many models a sweep is printed as a table of models by suites."""
@@ -37,8 +37,8 @@ def from_file(request: RunRequest) -> RunRequest:
     source = click.get_current_context().get_parameter_source("models")
     if request.models and source is not click.core.ParameterSource.ENVIRONMENT:
         raise click.UsageError("a sweep file names the models: leave --model out, or name suites instead of the file")
+    from wug.evaluation.sweep_file import read
     from wug.files import user_path
-    from wug.runs.sweep_file import read
 
     path = user_path(names[0])
     found = read(path)
@@ -59,7 +59,7 @@ def from_file(request: RunRequest) -> RunRequest:
 def deliver(plan: Plan, report: RunReport, form: str, *, summary: bool = False, by: Sequence[str] = ()) -> None:
     """Print the results, and on stderr what failed."""
     if form == "table" and plan.sweep is not None and len(plan.tasks) > SHOWN and not summary and not by:
-        from wug.show import matrix
+        from wug.views import matrix
 
         matrix.show(matrix.of(_matrix(report)), printing.console(width=160))
     elif report.results:
@@ -73,7 +73,7 @@ def deliver(plan: Plan, report: RunReport, form: str, *, summary: bool = False, 
 
 
 def _matrix(report: RunReport) -> SweepMatrix:
-    from wug.runs.sweep_curves import MatrixLine, SweepMatrix
+    from wug.results.sweep_curves import MatrixLine, SweepMatrix
 
     every = report.results
     suites = tuple(dict.fromkeys(result.suite for result in every))

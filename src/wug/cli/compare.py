@@ -13,8 +13,8 @@ from wug.cli import _printing as printing
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wug.runs.compare import Choice, Comparison
-    from wug.runs.store import Store
+    from wug.results.comparison import Choice, Comparison
+    from wug.results.store import Store
     from wug.stats_paired import IntervalKind
 
 CHARTS = (".svg", ".png")
@@ -76,9 +76,9 @@ def command(
     wug compare --curve 1 2 3 4 -o curve.svg
     wug compare --curve sweep:small sweep:large
     """
-    from wug.runs.compare import Choice
-    from wug.runs.naming import side
-    from wug.show import charts
+    from wug.results.comparison import Choice
+    from wug.results.run_names import side
+    from wug.views import charts
 
     if steps is not None and not curve:
         raise click.UsageError("--steps is about --curve")
@@ -92,7 +92,7 @@ def command(
     if curve and all(text.startswith("sweep:") for text in sides):
         _sweeps(store, sides, choice, output, form)
         return
-    numbers = [side(store.shelf, text) for text in sides]
+    numbers = [side(store.reader, text) for text in sides]
     if curve:
         _curve(store, [number for side in numbers for number in side], suites, checks, steps, output, form)
         return
@@ -100,8 +100,8 @@ def command(
 
 
 def _compare(store: Store, sides: list[list[int]], choice: Choice, output: Path | None, form: str) -> None:
-    from wug.runs.compare import compare
-    from wug.show import comparison as report
+    from wug.results.comparison import compare
+    from wug.views import comparison as report
 
     found = compare(store, sides, choice)
     if output is None and form == "table":
@@ -113,8 +113,8 @@ def _compare(store: Store, sides: list[list[int]], choice: Choice, output: Path 
         return
     suffix = "" if output is None else output.suffix.lower()
     if output is not None and suffix in CHARTS:
-        from wug.show import charts
-        from wug.show.comparison_chart import chart
+        from wug.views import charts
+        from wug.views.comparison_chart import chart
 
         charts.save(chart(found), output)
         common.say(f"wrote {output}")
@@ -133,8 +133,9 @@ def _curve(
     output: Path | None,
     form: str,
 ) -> None:
-    from wug.runs.learning import learning_curves
-    from wug.show import charts, learning
+    from wug.results.learning_curves import learning_curves
+    from wug.views import charts
+    from wug.views import learning_curves as learning
 
     curves = learning_curves(store, runs, suites=suites, checks=checks, steps=None if steps is None else _steps(steps))
     if output is None and form == "table":
@@ -148,14 +149,15 @@ def _curve(
 
 def _sweeps(store: Store, names: tuple[str, ...], choice: Choice, output: Path | None, form: str) -> None:
     """One sweep as curves, or two step by step; as a chart, the curves of all of them."""
-    from wug.runs.sweep_curves import compare_sweeps, sweep_curves
-    from wug.runs.sweeps import find
-    from wug.show import charts, learning, sweep
+    from wug.results.sweep_curves import compare_sweeps, sweep_curves
+    from wug.results.sweeps import find
+    from wug.views import charts, sweep
+    from wug.views import learning_curves as learning
 
-    found = [find(store.shelf, name) for name in names]
+    found = [find(store.reader, name) for name in names]
     drawn = output is not None and output.suffix.lower() in (*CHARTS, ".html")
     if len(found) == 1 or drawn:
-        curves = sweep_curves(store.shelf, found, suites=choice.suites, checks=choice.checks)
+        curves = sweep_curves(store.reader, found, suites=choice.suites, checks=choice.checks)
         if output is not None and drawn:
             charts.save(sweep.chart(curves), output)
             common.say(f"wrote {output}")

@@ -60,9 +60,9 @@ def command(output: Path, limit: int | None) -> None:
     """
     from wug.evaluation.opening import open_suites, require_packages
     from wug.files import write_text
-    from wug.runs.store import Store
-    from wug.show import charts
-    from wug.show.page import Report, render
+    from wug.results.store import Store
+    from wug.views import charts
+    from wug.views.page import Report, render
 
     charts.require()
     suites = {name: open_suites(name) for name in dict.fromkeys(name for go in GOES for name in go.suites)}

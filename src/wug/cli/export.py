@@ -15,7 +15,7 @@ import click
 from wug.cli import _common as common
 
 if TYPE_CHECKING:
-    from wug.runs.store import Store
+    from wug.results.store import Store
     from wug.types import Result
 
 FORMATS = ("csv", "tsv", "json", "parquet", "md", "latex")
@@ -67,7 +67,7 @@ def command(
     wug export 7 --what suite -o evaluated.json    the suite with the values written in
     wug export 7 --chart --suite number_prep -o chart.svg
     """
-    from wug.runs.naming import numbers
+    from wug.results.run_names import numbers
 
     drawn = chart or bool(figure)
     if output is not None and not form:
@@ -78,7 +78,7 @@ def command(
     elif form == "parquet":
         _require_parquet(output)
     store = common.open_store(db)
-    runs = numbers(store.shelf, words or ("last",))
+    runs = numbers(store.reader, words or ("last",))
     if drawn:
         _chart(store, runs, suites, what, figure, output)
         return
@@ -111,7 +111,7 @@ def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcom
 
 def _rows(results: list[Result], what: str) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
     from wug.families.syntaxgym.tables import surprisals
-    from wug.show import table
+    from wug.views import table
 
     if what == "estimates":
         return list(table.COLUMNS), table.estimate_rows(results)
@@ -123,7 +123,7 @@ def _rows(results: list[Result], what: str) -> tuple[list[str], Iterable[tuple[A
 
 def _text(results: list[Result], what: str, form: str) -> str | None:
     """The text of estimates in a form that is made for them; None for plain rows."""
-    from wug.show import table
+    from wug.views import table
 
     return table.FORMATS[form](results) if what == "estimates" and form in ("md", "latex") else None
 
@@ -132,8 +132,8 @@ def _compared(
     store: Store, runs: Sequence[int], suites: Sequence[str], form: str
 ) -> tuple[list[str], Iterable[tuple[Any, ...]], str | None]:
     """The columns and rows of a comparison of runs with the first; its text where a form is made for it."""
-    from wug.runs.compare import Choice, compare
-    from wug.show import comparison
+    from wug.results.comparison import Choice, compare
+    from wug.views import comparison
 
     found = compare(store, [[number] for number in runs], Choice(suites))
     text = comparison.FORMATS[form](found) if form in ("json", "md", "latex") else None
@@ -142,7 +142,7 @@ def _compared(
 
 def _lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str, raw: bool) -> Iterator[str]:
     """Plain rows as lines of text, one after the other."""
-    from wug.show import markup, table
+    from wug.views import markup, table
 
     if form == "json":
         yield from _json_lines(dict(zip(columns, row, strict=True)) for row in rows)
@@ -162,7 +162,7 @@ def _lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str, raw
 
 def _json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """A list of records as `json.dumps` writes it with an indent of 1."""
-    from wug.show import table
+    from wug.views import table
 
     before = None
     for record in records:
@@ -195,12 +195,12 @@ def _chart(
     output: Path | None,
 ) -> None:
     """Write a chart: of a comparison, of one suite, or of all results together."""
-    from wug.show import charts, figures
+    from wug.views import charts, figures
 
     assert output is not None
     if what == "comparison":
-        from wug.runs.compare import Choice, compare
-        from wug.show.comparison_chart import chart
+        from wug.results.comparison import Choice, compare
+        from wug.views.comparison_chart import chart
 
         charts.save(chart(compare(store, [[number] for number in runs], Choice(suites))), output)
     else:
@@ -211,7 +211,7 @@ def _chart(
 
 def _require_charts(output: Path | None) -> None:
     from wug.errors import InputError
-    from wug.show import charts
+    from wug.views import charts
 
     if output is None:
         raise InputError("a chart is no text: name a file with -o, such as -o chart.svg")

@@ -15,7 +15,7 @@ from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
     from wug.options import Declared
-    from wug.runs.shelf import Run
+    from wug.results.reader import Run
 
 Rows = list[dict[str, Any]]
 WIDE = 120
@@ -145,7 +145,7 @@ def _print_lines(rows: Rows, *, head: bool = False, indent: str = "") -> None:
     """Print a line a row, columns below each other; what does not fit of the last one is cut off."""
     from rich.cells import cell_len, set_cell_size
 
-    from wug.show.markup import visible
+    from wug.views.markup import visible
 
     if not rows:
         return
@@ -172,7 +172,7 @@ def _family(name: str) -> dict[str, Any]:
 
 def _suites(tags: Iterable[str]) -> Rows:
     from wug.evaluation.opening import builtin_suites, open_suites
-    from wug.runs.tags import tagged, tags_of
+    from wug.evaluation.tags import tagged, tags_of
 
     paths = builtin_suites()
     # By its path: a file here may be called like it.
@@ -264,14 +264,14 @@ def run_rows(runs: Iterable[Run]) -> Rows:
 
 def _runs(db: Path | None, *, everything: bool) -> Rows:
     """The runs, the latest first; those that were removed only with everything."""
-    shelf = common.open_store(db).shelf
-    runs = [*shelf.runs(), *(shelf.runs(removed=True) if everything else ())]
+    reader = common.open_store(db).reader
+    runs = [*reader.runs(), *(reader.runs(removed=True) if everything else ())]
     return run_rows(sorted(runs, key=lambda run: -run.id))
 
 
 def news(run: Run) -> str:
     """What a list says of a run beside its facts: how far it is, why it failed, what was noted."""
-    from wug.runs.progress import in_words
+    from wug.results.progress import in_words
 
     if run.status in ("running", "interrupted") and run.progress is not None:
         return in_words(run.progress, going=run.status == "running")
@@ -280,12 +280,12 @@ def news(run: Run) -> str:
 
 def _with_sweeps(rows: Rows, db: Path | None) -> Rows:
     """The runs that stand for themselves, and each sweep as a line where its latest run would be."""
-    from wug.runs.sweeps import counts, members, sweeps
+    from wug.results.sweeps import counts, members, sweeps
 
-    shelf = common.open_store(db).shelf
+    reader = common.open_store(db).reader
     placed = [(int(row["run"]), row) for row in rows if row["sweep"] is None]
-    for sweep in sweeps(shelf):
-        every = members(shelf, sweep)
+    for sweep in sweeps(reader):
+        every = members(reader, sweep)
         latest = max((member.run.id for member in every if member.run is not None), default=0)
         line = {
             **dict.fromkeys(rows[0] if rows else ("name",)),

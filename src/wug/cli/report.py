@@ -10,8 +10,8 @@ import click
 from wug.cli import _common as common
 
 if TYPE_CHECKING:
-    from wug.runs.compare import Comparison
-    from wug.runs.store import Store
+    from wug.results.comparison import Comparison
+    from wug.results.store import Store
 
 ITEMS = 20
 """Items that differ, listed for each check of a comparison."""
@@ -34,12 +34,12 @@ def command(runs: tuple[str, ...], output: Path, db: Path | None) -> None:
     wug report 7 -o page.html
     wug report 7 8 9 -o models.html
     """
-    from wug.runs.naming import numbers
-    from wug.show import vega
+    from wug.results.run_names import numbers
+    from wug.views import vega
 
     common.format_of(output, {".html": "html", ".htm": "html"})
     store = common.open_store(db)
-    found = list(dict.fromkeys(numbers(store.shelf, runs or ("last",))))
+    found = list(dict.fromkeys(numbers(store.reader, runs or ("last",))))
     common.write_page(store, found, _comparison(store, found), output)
     if not vega.can_draw():
         common.say("its charts are tables of numbers: pip install 'wug[report]' draws them")
@@ -48,7 +48,7 @@ def command(runs: tuple[str, ...], output: Path, db: Path | None) -> None:
 def _comparison(store: Store, runs: list[int]) -> Comparison | None:
     """The runs against the first of them; None where there is nothing to compare."""
     from wug.errors import InputError
-    from wug.runs.compare import Choice, compare
+    from wug.results.comparison import Choice, compare
 
     if len(runs) < 2:
         return None

@@ -165,7 +165,7 @@ def _describe(request: RunRequest, plan: Plan) -> None:
 
 def _print_words(results: Sequence[Result]) -> None:
     """Print the log-probabilities of words."""
-    from wug.families.pairs.show import word_probabilities
+    from wug.families.pairs.view import word_probabilities
 
     for line in (line for result in results for line in word_probabilities(result)):
         printing.echo(line)
@@ -175,7 +175,7 @@ def _require_writer(output: Path, save: bool) -> None:
     """Refuse a file that results cannot be written to, before any model is loaded."""
     if common.format_of(output, {**common.SUFFIXES, ".html": "html"}) != "html":
         return
-    from wug.show import charts
+    from wug.views import charts
 
     charts.require()
     if not save:
@@ -184,8 +184,8 @@ def _require_writer(output: Path, save: bool) -> None:
 
 def _write(report: RunReport, output: Path, request: RunRequest) -> None:
     """Write results to a file in the format of its suffix."""
-    from wug.runs.store import Store
-    from wug.show.table import FORMATS
+    from wug.results.store import Store
+    from wug.views.table import FORMATS
 
     if output.suffix.lower() == ".html":
         assert request.store is not None

@@ -17,8 +17,8 @@ from wug.cli.list import print_runs, run_rows
 from wug.cli.main import Named
 
 if TYPE_CHECKING:
-    from wug.runs.shelf import Run
-    from wug.runs.store import Store
+    from wug.results.reader import Run
+    from wug.results.store import Store
 
 
 @click.group("runs", cls=Named)
@@ -45,7 +45,7 @@ def command() -> None:
 def list_(removed: bool, as_json: bool, db: Path | None) -> None:
     """List the runs, the latest first, with how far those are that go on."""
     with _store(db) as store:
-        rows = run_rows(store.shelf.runs(removed=removed))
+        rows = run_rows(store.reader.runs(removed=removed))
     if as_json:
         printing.emit(json.dumps(rows, ensure_ascii=False, indent=2))
     else:
@@ -61,10 +61,11 @@ command.add_command(show.command, "show")
 @click.argument("name")
 def rename(run: str, name: str, db: Path | None) -> None:
     """Give a run a name; an empty one takes it away."""
-    from wug.runs import naming, tidying
+    from wug.results import run_admin as tidying
+    from wug.results import run_names as naming
 
     with _store(db) as store:
-        found = naming.find(store.shelf, run)
+        found = naming.find(store.reader, run)
         given = tidying.rename(store, found, name)
     common.say(f"run {found.id} has no name now" if given is None else f"run {found.id} is called {given} now")
 
@@ -75,10 +76,11 @@ def rename(run: str, name: str, db: Path | None) -> None:
 @click.argument("text")
 def note(run: str, text: str, db: Path | None) -> None:
     """Note something about a run; an empty text takes it away."""
-    from wug.runs import naming, tidying
+    from wug.results import run_admin as tidying
+    from wug.results import run_names as naming
 
     with _store(db) as store:
-        found = naming.find(store.shelf, run)
+        found = naming.find(store.reader, run)
         given = tidying.annotate(store, found, text)
     common.say(f"run {found.id} has {'no' if given is None else 'this'} note now")
 
@@ -89,7 +91,7 @@ def note(run: str, text: str, db: Path | None) -> None:
 @click.option("--force", is_flag=True, help="Also a run that seems to go on, such as one whose machine is gone.")
 def rm(runs: tuple[str, ...], force: bool, db: Path | None) -> None:
     """Remove runs from every list and page; `wug runs undo` brings them back."""
-    from wug.runs import tidying
+    from wug.results import run_admin as tidying
 
     with _store(db) as store:
         found = _found(store, runs)
@@ -102,10 +104,10 @@ def rm(runs: tuple[str, ...], force: bool, db: Path | None) -> None:
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
 def undo(runs: tuple[str, ...], db: Path | None) -> None:
     """Bring removed runs back: those that are named, or those that were removed last."""
-    from wug.runs import tidying
+    from wug.results import run_admin as tidying
 
     with _store(db) as store:
-        found = _found(store, runs, removed=True) if runs else tidying.last_removed(store.shelf)
+        found = _found(store, runs, removed=True) if runs else tidying.last_removed(store.reader)
         if not found:
             common.say("no run was removed")
             return
@@ -117,17 +119,17 @@ def undo(runs: tuple[str, ...], db: Path | None) -> None:
 @command.command("last")
 def last(db: Path | None) -> None:
     """Print the number of the latest run."""
-    from wug.runs import naming
+    from wug.results import run_names as naming
 
     with _store(db) as store:
-        printing.emit(str(naming.find(store.shelf, naming.LAST).id))
+        printing.emit(str(naming.find(store.reader, naming.LAST).id))
 
 
 @common.having(common.DB)
 @command.command("purge")
 def purge(db: Path | None) -> None:
     """Delete removed runs for good, with their results."""
-    from wug.runs import tidying
+    from wug.results import run_admin as tidying
 
     with _store(db) as store:
         gone = tidying.purge(store)
@@ -136,7 +138,7 @@ def purge(db: Path | None) -> None:
 
 def about(run: Run) -> Iterator[str]:
     """What there is to know of a run, line by line."""
-    from wug.runs.progress import in_words
+    from wug.results.progress import in_words
 
     named = f" · {run.name}" if run.name else ""
     yield f"run {run.id}{named} · {run.status} · {run.started} · {run.command}"
@@ -152,7 +154,7 @@ def about(run: Run) -> Iterator[str]:
 
 @contextmanager
 def _store(db: Path | None) -> Iterator[Store]:
-    from wug.runs.store import Store
+    from wug.results.store import Store
 
     with closing(Store(db or common.default_db())) as store:
         yield store
@@ -160,21 +162,22 @@ def _store(db: Path | None) -> Iterator[Store]:
 
 def _found(store: Store, words: Sequence[str], *, removed: bool = False) -> list[Run]:
     """The runs that are named, each once; of a sweep, all of them."""
-    from wug.runs import naming, sweeps
+    from wug.results import run_names as naming
+    from wug.results import sweeps
 
     found: dict[int, Run] = {}
     for word in words:
         if word.startswith(sweeps.PREFIX):
-            found |= {run.id: run for run in sweeps.every_run(store.shelf, word, removed=removed)}
+            found |= {run.id: run for run in sweeps.every_run(store.reader, word, removed=removed)}
         else:
-            run = naming.find(store.shelf, word, removed=removed)
+            run = naming.find(store.reader, word, removed=removed)
             found[run.id] = run
     return list(found.values())
 
 
 def _described(words: Sequence[str], runs: Sequence[Run]) -> str:
     """Runs as the user named them: sweeps by their names, others by number."""
-    from wug.runs.sweeps import PREFIX
+    from wug.results.sweeps import PREFIX
 
     if words and all(word.startswith(PREFIX) for word in words):
         return f"{' and '.join(dict.fromkeys(words))} ({len(runs):,} run{'s' * (len(runs) != 1)})"

@@ -11,7 +11,7 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 
 if TYPE_CHECKING:
-    from wug.runs.store import Store
+    from wug.results.store import Store
 
 
 @common.having(common.SUMMARY, common.BY, common.DB, common.FORMAT)
@@ -36,8 +36,8 @@ def command(
     wug show sweep:NAME --matrix
     """
     from wug.cli.runs import about
-    from wug.runs.naming import find
-    from wug.show import failing as failures
+    from wug.results.run_names import find
+    from wug.views import failing as failures
 
     common.refuse_both(summary, by)
     if failing and (summary or by):
@@ -46,7 +46,7 @@ def command(
     if run.startswith("sweep:"):
         _sweep(store, run, as_matrix, form)
         return
-    record = find(store.shelf, run)
+    record = find(store.reader, run)
     results = store.results(record.id)
     for line in about(record):
         common.say(line)
@@ -62,17 +62,18 @@ def command(
 def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
     """Print a sweep: its learning curves, or where names tell no steps, models by suites."""
     from wug.errors import InputError
-    from wug.runs.sweep_curves import sweep_curves, sweep_matrix
-    from wug.runs.sweeps import counts, find, members
-    from wug.show import learning, matrix, sweep
+    from wug.results.sweep_curves import sweep_curves, sweep_matrix
+    from wug.results.sweeps import counts, find, members
+    from wug.views import learning_curves as learning
+    from wug.views import matrix, sweep
 
-    found = find(store.shelf, name)
-    status = counts(members(store.shelf, found))
+    found = find(store.reader, name)
+    status = counts(members(store.reader, found))
     said = ", ".join(f"{number} {word}" for word, number in status.items())
     common.say(f"sweep {found.id} · {found.name} · {len(found.models)} models: {said} · {found.started}")
     common.say(found.command)
     try:
-        curves = None if as_matrix else sweep_curves(store.shelf, [found])
+        curves = None if as_matrix else sweep_curves(store.reader, [found])
     except InputError:
         curves = None
     console = printing.console(width=160)
@@ -81,6 +82,6 @@ def _sweep(store: Store, name: str, as_matrix: bool, form: str) -> None:
     elif curves is not None:
         printing.emit(learning.FORMATS[form](curves))
     elif form == "table":
-        matrix.show(matrix.of(sweep_matrix(store.shelf, found)), console)
+        matrix.show(matrix.of(sweep_matrix(store.reader, found)), console)
     else:
-        printing.emit(matrix.FORMATS[form](matrix.of(sweep_matrix(store.shelf, found))))
+        printing.emit(matrix.FORMATS[form](matrix.of(sweep_matrix(store.reader, found))))

@@ -98,9 +98,9 @@ def command(
     wug surprisal corpus.conllu --words given --model causal:gpt2 --model wug-lstm --format tsv
     """
     from wug.errors import InputError
+    from wug.evaluation import model_patterns as patterns
     from wug.evaluation.cache import Cache
     from wug.evaluation.opening import model_spec, open_model
-    from wug.runs import patterns
     from wug.tables import FORMATS as WRITTEN
     from wug.texts import surprisal
 
@@ -173,8 +173,8 @@ def _aligned(table: Table) -> str:
     """The table for a person: columns of one width, numbers to the right, models by their short names."""
     from rich.cells import cell_len, set_cell_size
 
-    from wug.brief import short_names
-    from wug.show.markup import visible
+    from wug.labels import short_names
+    from wug.views.markup import visible
 
     called = short_names(table["model"])
     columns = []

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import StoreError
-from wug.runs.sqlite import BESIDE, FAULTS, Connection, is_damage, is_ours, make_private, mark_of, why
+from wug.results.sqlite import BESIDE, FAULTS, Connection, is_damage, is_ours, make_private, mark_of, why
 
 APPLICATION_ID = 0x77756741
 """Written to the header of the SQLite file to identify a cache of wug (`wugA`)."""

@@ -13,8 +13,8 @@ from wug.errors import ModelError, WugError
 from wug.evaluation.cached_model import CachedModel, Requests
 from wug.evaluation.handle import ModelHandle
 from wug.identity import OVERALL, ModelId
-from wug.runs.signature import signature
-from wug.runs.store import run_key
+from wug.evaluation.signature import signature
+from wug.results.store import run_key
 from wug.scores import Texts
 from wug.types import Check, Estimate, Notice, Outcome, Result, Row, Signature, Status, Suite
 

@@ -16,13 +16,13 @@ from typing import TypeAlias
 
 from wug import data, registry
 from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
+from wug.evaluation.ambiguity import Meaning, refuse_ambiguous
+from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
+from wug.evaluation.published import published
 from wug.files import existing, head, shortened, user_path
 from wug.models import Identity, ModelSpec, backend_for, parse, read_config
 from wug.options import names, refuse_unknown
-from wug.runs.folders import SUFFIXES, contents, not_recognised
-from wug.runs.meanings import Meaning, refuse_ambiguous
-from wug.runs.published import published
 from wug.types import Problem, Suite
 
 NAMES_PAIRS = frozenset({"good", "form", "lines"})

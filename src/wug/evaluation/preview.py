@@ -13,8 +13,8 @@ from wug.evaluation.evaluate import key_of
 from wug.evaluation.opening import identify_model
 from wug.evaluation.recorder import sweep_key
 from wug.evaluation.request import ModelTask, Plan, planned
-from wug.runs.store import Store
-from wug.runs.sweeps import Planned, finished
+from wug.results.store import Store
+from wug.results.sweeps import Planned, finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def outlook(plan: Plan, store: Store | None, cache: Cache | None) -> Outlook:
     """What a plan would compute; no model is loaded."""
     number = None
     if store is not None and plan.sweep is not None:
-        row = store.shelf.one("SELECT id FROM sweeps WHERE key = ?", sweep_key(plan))
+        row = store.reader.one("SELECT id FROM sweeps WHERE key = ?", sweep_key(plan))
         number = None if row is None else row["id"]
     models = tuple(_expected(task, plan, store, cache, number) for task in plan.tasks)
     count = max((one.questions for one in models), default=0)
@@ -119,7 +119,7 @@ def _expected(task: ModelTask, plan: Plan, store: Store | None, cache: Cache | N
             return Expected(name, None, count)
         run = None
         if store is not None and sweep is not None:
-            run = finished(store.shelf, sweep, key_of(task.suites, handle, plan.interval), str(task.spec))
+            run = finished(store.reader, sweep, key_of(task.suites, handle, plan.interval), str(task.spec))
         missing = count if cache is None else CachedModel(handle, cache).missing(requests)
         return Expected(name, max(0, count - missing), count, run)
     except WugError as error:

@@ -17,10 +17,10 @@ from wug.evaluation.opening import identify_model
 from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned
 from wug.files import checksum
 from wug.models import ModelSpec
-from wug.runs.progress import Report
-from wug.runs.store import Store, run_key
-from wug.runs.sweeps import finished, finished_at, plan_text
-from wug.runs.waiting import Waiting
+from wug.results.progress import Report
+from wug.results.spool import OutcomeSpool
+from wug.results.store import Store, run_key
+from wug.results.sweeps import finished, finished_at, plan_text
 from wug.types import Outcome, Result
 
 log = logging.getLogger("wug")
@@ -66,7 +66,7 @@ class Recorder:
         """Take the results of a complete run from the store."""
         assert self.store is not None
         self.report.resumed += 1
-        results = tuple(stored.result for stored in self.store.shelf.stored(run))
+        results = tuple(stored.result for stored in self.store.reader.stored(run))
         self.report.found[task.name] = RecordedRun(run, results)
 
     def tell(self, task: ModelTask, requests: tuple[int, int] = (0, 0)) -> None:
@@ -160,7 +160,10 @@ class Recorder:
         if self.store is None or self.sweep is None or spec is None:
             return None
         commit = self.plan.commits.get((spec.name, spec.revision or ""))
-        if commit is not None and (run := finished_at(self.store.shelf, self.sweep, planned(spec), commit)) is not None:
+        if (
+            commit is not None
+            and (run := finished_at(self.store.reader, self.sweep, planned(spec), commit)) is not None
+        ):
             return run
         if not identify or not isinstance(task.model, ModelSpec):
             return None
@@ -174,7 +177,7 @@ class Recorder:
         """The complete run with this key in the sweep, or None."""
         if self.store is None or self.sweep is None or spec is None:
             return None
-        return finished(self.store.shelf, self.sweep, key, str(spec))
+        return finished(self.store.reader, self.sweep, key, str(spec))
 
     def _described(self, spec: ModelSpec | None) -> dict[str, Any]:
         """What the store keeps of how a run came about."""
@@ -186,13 +189,13 @@ class _Spool:
     """Outcomes of the result being judged, until it is written."""
 
     def __init__(self) -> None:
-        self._waiting = Waiting()
+        self._waiting = OutcomeSpool()
 
     def add(self, outcome: Outcome) -> None:
         self._waiting.add(outcome)
 
-    def take(self) -> Waiting:
-        taken, self._waiting = self._waiting, Waiting()
+    def take(self) -> OutcomeSpool:
+        taken, self._waiting = self._waiting, OutcomeSpool()
         return taken
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from wug import stats
 from wug.errors import WugError
 from wug.evaluation.handle import ModelHandle
 from wug.models import ModelSpec
-from wug.runs.sweeps import Planned
+from wug.results.sweeps import Planned
 from wug.types import Result, Suite
 
 ExecutorName: TypeAlias = Literal["auto", "serial", "processes", "ray"]

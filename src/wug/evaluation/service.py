@@ -14,13 +14,13 @@ from wug.errors import InputError, UnknownName
 from wug.evaluation import executors
 from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
+from wug.evaluation.model_patterns import Named, expand, is_pattern
 from wug.evaluation.opening import builtin_model_for, model_spec, open_suites, require_packages
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
+from wug.evaluation.tags import tagged
 from wug.models import ModelSpec
-from wug.runs.patterns import Named, expand, is_pattern
-from wug.runs.store import Store
-from wug.runs.tags import tagged
+from wug.results.store import Store
 from wug.types import Suite
 
 

@@ -129,7 +129,7 @@ def errand(launch: Launch) -> Errand:
 
 def do(asked: Errand) -> Returned:
     """Do an errand on the machine that this runs on."""
-    from wug.runs.store import Store
+    from wug.results.store import Store
 
     # Named after the user, since nobody else may write into it.
     root = Path(tempfile.gettempdir()) / f"wug-reproduce-{os.getuid() if hasattr(os, 'getuid') else ''}"
@@ -163,7 +163,7 @@ def do(asked: Errand) -> Returned:
 
 def receive(launch: Launch, returned: Returned) -> int:
     """Put what came back where the command would have left it; its exit status."""
-    from wug.runs.merging import merge
+    from wug.results.merging import merge
 
     with launch.log.open("ab") as log:
         log.write(returned.said)

@@ -8,9 +8,9 @@ from wug.reproduce.found import EPOCH, fields_in, found_in, mean
 from wug.reproduce.plan import Cell, Plan
 from wug.reproduce.recipe import Test
 from wug.reproduce.table import TableRow, grouped
-from wug.show.charts import CurvePoint, Point
-from wug.show.grouped import curve, dots
-from wug.show.view import Figure
+from wug.views.charts import CurvePoint, Point
+from wug.views.grouped import curve, dots
+from wug.views.parts import Figure
 
 SEVERAL = "Means over seeds, with 95 % intervals (Student's)."
 ONE = "With 95 % intervals over items."

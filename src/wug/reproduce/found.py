@@ -113,11 +113,11 @@ def _profile(plan: Plan, cell: Cell, check: str) -> list[dict[str, Found]]:
 
 def _tests(plan: Plan, training: str) -> Iterable[tuple[int, Any]]:
     """The epoch and the result of each test during a training, the first first."""
-    from wug.runs.shelf import Shelf
+    from wug.results.reader import RunReader
 
-    shelf = Shelf(plan.store)
-    for run in reversed(shelf.runs()):
+    reader = RunReader(plan.store)
+    for run in reversed(reader.runs()):
         _, within, epoch = f"/{ModelId.parse(run.model).name}".rpartition(f"/{training}-epoch")
         if within and run.status == "complete":
-            for stored in shelf.stored(run.id, outcomes=False):
+            for stored in reader.stored(run.id, outcomes=False):
                 yield int(epoch), stored.result

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from wug.reproduce.figures import beside, courses
 from wug.reproduce.plan import Plan
 from wug.reproduce.table import HEAD, TableRow, cells
-from wug.runs.shelf import Shelf
-from wug.show.page import Lead, Report, render
-from wug.show.view import Cell, Column, Part, Prose, Row, Table
+from wug.results.reader import RunReader
+from wug.views.page import Lead, Report, render
+from wug.views.parts import Cell, Column, Part, Prose, Row, Table
 
 NUMERIC = ("published", "here", "95 % interval", "difference", "n")
 
@@ -55,12 +55,12 @@ def _reports(plan: Plan, rows: Sequence[TableRow]) -> Iterator[Report]:
     wanted = {signature for row in rows for signature in row.signatures}
     if not wanted:
         return
-    shelf = Shelf(plan.store)
-    for run in shelf.runs():
-        found = {str(stored.result.signature) for stored in shelf.stored(run.id)} & wanted
+    reader = RunReader(plan.store)
+    for run in reader.runs():
+        found = {str(stored.result.signature) for stored in reader.stored(run.id)} & wanted
         if not found:
             continue
         wanted -= found
-        for stored in shelf.stored(run.id, outcomes=True):
+        for stored in reader.stored(run.id, outcomes=True):
             if str(stored.result.signature) in found:
                 yield Report(stored.result, run=run.id, command=run.command, created=run.started)

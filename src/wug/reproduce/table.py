@@ -10,7 +10,7 @@ from typing import Any
 from wug.reproduce.found import Found, fields_in, found_in, mean
 from wug.reproduce.plan import Cell, Plan
 from wug.reproduce.recipe import Network, Published
-from wug.show.markup import latex_table, markdown_table
+from wug.views.markup import latex_table, markdown_table
 
 HEAD = ("test", "model", "published", "here", "95 % interval", "difference", "n", "seeds")
 

@@ -17,9 +17,9 @@ from typing import Any
 from wug.errors import MissingExtra, WugError
 from wug.web.templating import make_printable
 
-_BUILD_SCRIPT = "import sys; from wug.show import vega; sys.stdout.buffer.write(vega.javascript().encode())"
+_BUILD_SCRIPT = "import sys; from wug.views import vega; sys.stdout.buffer.write(vega.javascript().encode())"
 _RENDER_IMAGE = (
-    "import json, sys; from wug.show.vega import KINDS;"
+    "import json, sys; from wug.views.vega import KINDS;"
     "sys.stdout.buffer.write(KINDS[sys.argv[1]](json.load(sys.stdin)))"
 )
 _END_OF_SCRIPT = b"\n/* whole */"

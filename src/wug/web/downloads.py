@@ -14,9 +14,9 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from wug.show import vega
-from wug.show.table import no_formula
-from wug.show.view import Figure
+from wug.views import vega
+from wug.views.parts import Figure
+from wug.views.table import no_formula
 from wug.web import chart_rendering
 from wug.web.request_body import replace_surrogates
 from wug.web.templating import JsonResponse

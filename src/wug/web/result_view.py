@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from wug.brief import short_names
+from wug.labels import short_names
+from wug.results.reader import Run, Summary
+from wug.results.schema import phenomenon_of
+from wug.results.sweep_curves import result_of
 from wug.rows import Rows
-from wug.runs.schema import phenomenon_of
-from wug.runs.shelf import Run, Summary
-from wug.runs.sweep_curves import result_of
-from wug.show.numbers import Shown, shown
-from wug.show.view import Items, Part
-from wug.show.views import items_of, parts_of
 from wug.types import Result
+from wug.views.family_views import items_of, parts_of
+from wug.views.numbers import Shown, shown
+from wug.views.parts import Items, Part
 from wug.web.site import Site
 
 MAX_RELATED_RESULTS = 100

@@ -18,8 +18,9 @@ from pathlib import Path
 from wug import registry
 from wug.errors import WugError
 from wug.evaluation.opening import builtin_models
-from wug.runs.store import Store
-from wug.show import vega, views
+from wug.results.store import Store
+from wug.views import family_views as views
+from wug.views import vega
 from wug.web import authentication, chart_rendering, templating
 from wug.web.pages import runs
 from wug.web.pages.runs.grid_query import GridQuery

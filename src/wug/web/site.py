@@ -17,8 +17,8 @@ from starlette.responses import HTMLResponse
 
 from wug import registry
 from wug.errors import InputError
-from wug.runs.shelf import Shelf
-from wug.runs.store import Store
+from wug.results.reader import RunReader
+from wug.results.store import Store
 from wug.web import templating
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -56,13 +56,13 @@ class Site:
     """Accepted host names."""
     any_ip_address: bool = False
     """Accept any IP address as host: the server listens on all interfaces."""
-    reader: Shelf = field(init=False)
+    reader: RunReader = field(init=False)
     """The run store, for reading page by page without blocking a writer."""
     store_identity: tuple[int, int] = field(init=False)
     """Device and inode of the file that `store` has open."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reader", Shelf(self.store.path))
+        object.__setattr__(self, "reader", RunReader(self.store.path))
         object.__setattr__(self, "store_identity", self.reader.identity())
 
     def render(self, request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:

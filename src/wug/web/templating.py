@@ -13,9 +13,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import JSONResponse
 
-from wug.show.numbers import number
-from wug.show.page import add_view_filters
 from wug.types import Value
+from wug.views.numbers import number
+from wug.views.page import add_view_filters
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -24,7 +24,7 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 def environment() -> Environment:
     """The Jinja environment; a template of the site overrides one of the report with the same name."""
     made = Environment(
-        loader=ChoiceLoader([PackageLoader("wug.web", "templates"), PackageLoader("wug.show", "templates")]),
+        loader=ChoiceLoader([PackageLoader("wug.web", "templates"), PackageLoader("wug.views", "templates")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

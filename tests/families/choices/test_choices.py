@@ -18,9 +18,9 @@ from wug.families import choices
 from wug.families.choices import Candidate
 from wug.families.choices.suite import ChoicesSuite
 from wug.rows import InMemory
-from wug.show.text import item_lines
-from wug.show.views import items_of
 from wug.types import Estimate, Request, Result, Scored, Suite, Token
+from wug.views.family_views import items_of
+from wug.views.text import item_lines
 
 CONTEXT = "Ann has a cup in"
 

@@ -14,17 +14,17 @@ from seen_page import EVIL, Seen, check_escaped, read, taint, tainted_outcomes
 from wug.evaluation.evaluate import conclude
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS
-from wug.families.cogs.show.errors import LABELS
-from wug.families.cogs.show.lines import TERMS
-from wug.families.cogs.show.types import short
 from wug.families.cogs.suite import CogsSuite
+from wug.families.cogs.view.errors import LABELS
+from wug.families.cogs.view.lines import TERMS
+from wug.families.cogs.view.types import short
+from wug.results.average import averages
 from wug.rows import InMemory
-from wug.runs.average import averages
-from wug.show.page import Report, render
-from wug.show.view import Figure, Item, Numbers, Part, Prose, Table
-from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.stats import estimates
 from wug.types import Result, Signature
+from wug.views.family_views import Batch, batches, items_of, made, parts_of
+from wug.views.page import Report, render
+from wug.views.parts import Figure, Item, Numbers, Part, Prose, Table
 
 BOY = "* boy ( x _ 1 ) ; want . agent ( x _ 2 , x _ 1 ) AND want . theme ( x _ 2 , x _ 4 ) AND cake ( x _ 4 )"
 GOLD = [

@@ -14,10 +14,10 @@ from evaluating import cached
 from wug.evaluation.evaluate import evaluate
 from wug.families import pairs
 from wug.rows import InMemory
-from wug.show import terminal
-from wug.show.view import Figure, Numbers
-from wug.show.views import parts_of
 from wug.types import Request, Result, Scored, Token
+from wug.views import terminal
+from wug.views.family_views import parts_of
+from wug.views.parts import Figure, Numbers
 
 
 @dataclass

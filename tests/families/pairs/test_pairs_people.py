@@ -17,9 +17,9 @@ from wug.families.pairs.people import Agreement, correlation, ranks
 from wug.families.pairs.settings import Settings
 from wug.families.pairs.suite import PairsSuite
 from wug.rows import InMemory
-from wug.show.view import Figure
-from wug.show.views import made, parts_of
 from wug.types import Estimate, Notice, Outcome, Request, Result, Scored
+from wug.views.family_views import made, parts_of
+from wug.views.parts import Figure
 
 
 @dataclass

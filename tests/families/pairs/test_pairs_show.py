@@ -18,17 +18,17 @@ import made_runs
 from seen_page import EVIL, Seen, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import conclude
 from wug.families import pairs as family
-from wug.families.pairs import show
-from wug.families.pairs.show.margins import RIGHT, WRONG, margins_figure
+from wug.families.pairs import view
+from wug.families.pairs.view.margins import RIGHT, WRONG, margins_figure
+from wug.results.reader import RunReader
 from wug.rows import InMemory, Rows
-from wug.runs.shelf import Shelf
-from wug.show import charts
-from wug.show.marked import Piece
-from wug.show.page import Report, render
-from wug.show.view import Facts, Figure, Item, Line, Lines, Numbers, Part, Prose, Table, Tally
-from wug.show.views import batches, made
 from wug.stats import estimates
 from wug.types import Estimate, Outcome, Request, Result, Scored, Signature
+from wug.views import charts
+from wug.views.family_views import batches, made
+from wug.views.marked import Piece
+from wug.views.page import Report, render
+from wug.views.parts import Facts, Figure, Item, Line, Lines, Numbers, Part, Prose, Table, Tally
 
 
 @dataclass
@@ -94,7 +94,7 @@ Kind = TypeVar("Kind", bound=Part)
 
 def parts(result: Result, rows: Rows | None = None) -> list[Part]:
     """All parts, those that wait for someone to ask among them."""
-    return list(made(show.parts(result, InMemory(result.outcomes) if rows is None else rows)))
+    return list(made(view.parts(result, InMemory(result.outcomes) if rows is None else rows)))
 
 
 def of(kind: type[Kind], result: Result) -> list[Kind]:
@@ -110,7 +110,7 @@ def figure(result: Result, title: str) -> Figure:
 def item(result: Result, name: str) -> Item:
     """How one pair is shown."""
     rows = InMemory(result.outcomes)
-    shown = show.items(result, rows)
+    shown = view.items(result, rows)
     [row] = [row for row in map(rows.at, range(len(result.outcomes))) if row.outcome.item == name]
     return shown.show(row, rows.same_item(row))
 
@@ -247,7 +247,7 @@ def test_the_scale_of_margins_is_what_was_compared(result: Result) -> None:
     for field, words in (("normalise:word", "log-probability per word"), ("slor:1f3a", "SLOR")):
         changed = replace(result, signature=Signature.read(f"wug:0.1.0|suite:blimp|{field}"))
         assert words in figure(changed, "Margins").note
-        [sample] = show.items(changed, InMemory(changed.outcomes)).samples
+        [sample] = view.items(changed, InMemory(changed.outcomes)).samples
         assert f"Numbers are the {words}" in sample.note
 
 
@@ -311,7 +311,7 @@ def test_words_stand_in_the_shade_of_their_bits(tmp_path: Path) -> None:
 
 
 def test_without_words_there_is_no_legend_of_shades(result: Result) -> None:
-    assert not show.items(result, InMemory(result.outcomes)).scale
+    assert not view.items(result, InMemory(result.outcomes)).scale
 
 
 def test_a_word_without_a_log_probability_and_damaged_words_are_no_fault() -> None:
@@ -328,7 +328,7 @@ def test_a_word_without_a_log_probability_and_damaged_words_are_no_fault() -> No
 
 def test_word_probabilities_are_printed_in_nats_a_line_a_sentence(tmp_path: Path) -> None:
     result = blimp(tmp_path, BLIMP[:1], print_word_probs="yes")
-    assert list(show.word_probabilities(result)) == [
+    assert list(view.word_probabilities(result)) == [
         "agreement_1/0   The -1.000  wugs -1.000  swim. -1.000",
         "agreement_1/0 * The -1.000  wugs -1.000  swims. -3.000",
     ]
@@ -351,7 +351,7 @@ def test_several_columns_have_their_mean_in_per_cent_and_the_pairs_that_most_fai
     cells = [[cell.text for cell in row.cells] for _, rows in hardest.groups for row in rows]
     assert [(row[0], *row[3:]) for row in cells] == [("across/1/2", "2", "2"), ("across/1/1", "1", "2")]
     assert of(Tally, result) == []
-    assert show.items(result, InMemory(result.outcomes)).samples == ()
+    assert view.items(result, InMemory(result.outcomes)).samples == ()
     columns = figure(result, "Accuracy of every column")
     assert columns.columns[-2:] == ("original", "nonce")
     assert columns.rows[1] == ("gru", "50.0\u00a0%", "[15.0, 85.0]", "4", "50.0\u00a0%", "50.0\u00a0%")
@@ -372,7 +372,7 @@ def test_the_sample_is_from_every_paradigm_and_the_rest_is_counted() -> None:
     )
     result = replace(published({"x": FIRST}), outcomes=outcomes, estimates=tuple(estimates(outcomes)), n=6700)
     rows = InMemory(result.outcomes)
-    shown = show.items(result, rows)
+    shown = view.items(result, rows)
     found = batches(shown, shown.samples[0], rows, 200)
     assert len(found) == 67
     assert {len(batch.items) for batch in found} == {2, 3}
@@ -429,7 +429,7 @@ def test_margins_of_several_columns_are_all_there() -> None:
 
 def test_of_several_columns_the_items_are_those_of_one() -> None:
     result = published({"lstm": FIRST, "gru": SECOND})
-    assert show.items(result, InMemory(result.outcomes)).check == "accuracy:gru"
+    assert view.items(result, InMemory(result.outcomes)).check == "accuracy:gru"
 
 
 def test_the_order_of_reading(result: Result) -> None:
@@ -452,12 +452,12 @@ def test_pairs_are_the_same_in_memory_and_in_a_store(tmp_path: Path, options: Ma
 
 def check_same_in_a_store(result: Result, folder: Path) -> None:
     number = made_runs.keep(folder / "runs.db", result)
-    shelf = Shelf(folder / "runs.db")
-    [kept] = shelf.overview([number])
-    memory, store = InMemory(result.outcomes), shelf.rows(kept.id)
-    found, _ = shelf.result(kept.id)
+    reader = RunReader(folder / "runs.db")
+    [kept] = reader.overview([number])
+    memory, store = InMemory(result.outcomes), reader.rows(kept.id)
+    found, _ = reader.result(kept.id)
     assert list(map(undrawn, parts(found, store))) == list(map(undrawn, parts(result, memory)))
-    here, there = show.items(result, memory), show.items(found, store)
+    here, there = view.items(result, memory), view.items(found, store)
     assert replace(there, samples=()) == replace(here, samples=())
     for place in range(len(result.outcomes)):
         row, stored = memory.at(place), store.at(place)

@@ -16,17 +16,17 @@ from wug.evaluation.evaluate import conclude
 from wug.families import pcfgset as family
 from wug.families.pcfgset.language import FUNCTIONS, answer
 from wug.families.pcfgset.overgeneralisation import answered_exceptions
-from wug.families.pcfgset.show import localism
-from wug.families.pcfgset.show.trees import NODES
+from wug.families.pcfgset.view import localism
+from wug.families.pcfgset.view.trees import NODES
+from wug.results.average import averages
 from wug.rows import InMemory
-from wug.runs.average import averages
-from wug.show import charts
-from wug.show.charts import CurvePoint, Part
-from wug.show.page import Report, render
-from wug.show.view import Figure, Item, Later, Lines, Numbers, Prose, Tally, Tree
-from wug.show.views import Batch, batches, items_of, made, parts_of
 from wug.stats import estimates
 from wug.types import Estimate, Outcome, Result, Row, Signature, Suite
+from wug.views import charts
+from wug.views.charts import CurvePoint, Part
+from wug.views.family_views import Batch, batches, items_of, made, parts_of
+from wug.views.page import Report, render
+from wug.views.parts import Figure, Item, Later, Lines, Numbers, Prose, Tally, Tree
 
 LINES = ["copy A1 B2", "repeat A1 B2", "append repeat A1 B2 , C3 D4", "reverse echo A1 B2"]
 

@@ -11,15 +11,15 @@ import pytest
 
 import made_runs
 from seen_page import EVIL, check_escaped, read, taint
-from wug.families.syntaxgym import show
-from wug.families.syntaxgym.show.regions import Region, region_means
+from wug.families.syntaxgym import view
+from wug.families.syntaxgym.view.regions import Region, region_means
+from wug.results.reader import RunReader
 from wug.rows import Filter, InMemory, Rows
-from wug.runs.shelf import Shelf
-from wug.show.marked import Piece
-from wug.show.page import Report, render
-from wug.show.view import Cards, Cell, Facts, Figure, Item, Items, Later, Link, Numbers, Part, Prose, Table, Verdicts
-from wug.show.views import batches, figures_of, made
 from wug.types import Check, Estimate, Outcome, Result, Signature
+from wug.views.family_views import batches, figures_of, made
+from wug.views.marked import Piece
+from wug.views.page import Report, render
+from wug.views.parts import Cards, Cell, Facts, Figure, Item, Items, Later, Link, Numbers, Part, Prose, Table, Verdicts
 
 FORMULAS = ("(2;%match%) < (2;%mismatch%)", "(*;%match%) < (*;%mismatch%) + (3;%match%)")
 BITS = {"1": (2.0, 8.0), "2": (4.0, 2.0), "3": (3.0, 9.0)}
@@ -80,7 +80,7 @@ def suite_result(items: int = 3, **changes: Any) -> Result:
 
 
 def parts(result: Result) -> list[Part]:
-    return list(made(show.parts(result, InMemory(result.outcomes))))
+    return list(made(view.parts(result, InMemory(result.outcomes))))
 
 
 def part(result: Result, kind: type[Any]) -> Any:
@@ -91,7 +91,7 @@ def part(result: Result, kind: type[Any]) -> Any:
 def shown(result: Result, item: str, check: str) -> Item:
     rows = InMemory(result.outcomes)
     [row] = [row for row in rows.each(Filter(check)) if row.outcome.item == item]
-    return show.items(result, rows).show(row, rows.same_item(row))
+    return view.items(result, rows).show(row, rows.same_item(row))
 
 
 def table(item: Item) -> Table:
@@ -164,9 +164,9 @@ def test_the_chart_of_one_item_has_its_bits_and_no_interval() -> None:
 
 
 def test_of_very_many_items_the_chart_of_means_waits_until_someone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(show, "MANY", 2)
+    monkeypatch.setattr(view, "MANY", 2)
     result = suite_result()
-    [later] = [one for one in show.parts(result, InMemory(result.outcomes)) if isinstance(one, Later)]
+    [later] = [one for one in view.parts(result, InMemory(result.outcomes)) if isinstance(one, Later)]
     made_later, alone = later.make(), later.alone
     assert isinstance(made_later, Figure)
     assert made_later.rows == part(suite_result(), Figure).rows
@@ -248,7 +248,7 @@ def test_a_region_that_a_condition_lacks_leaves_its_cell_empty() -> None:
 def test_the_samples_are_the_items_on_which_each_prediction_fails_and_all_items() -> None:
     result = suite_result()
     rows = InMemory(result.outcomes)
-    items = show.items(result, rows)
+    items = view.items(result, rows)
     found = {sample.title: batches(items, sample, rows, 10) for sample in items.samples}
     names = {title: [row.outcome.item for batch in some for row, _ in batch.items] for title, some in found.items()}
     assert names == {
@@ -269,25 +269,25 @@ def test_only_causal_models_can_count_the_ends_of_words_otherwise() -> None:
 def test_a_suite_that_says_nothing_of_itself_is_shown_all_the_same() -> None:
     bare = suite_result(meta={}, estimates=(), checks=())
     assert [type(one) for one in parts(bare)] == [Figure, Link]
-    assert show.items(bare, InMemory(bare.outcomes)).check == "all_predictions"
+    assert view.items(bare, InMemory(bare.outcomes)).check == "all_predictions"
     assert parts(replace(bare, outcomes=(), model="lstm/x")) == []
 
 
 def test_parts_and_items_are_the_same_in_memory_and_over_a_store(tmp_path: Path) -> None:
     result = suite_result(items=30)
     made_runs.keep(tmp_path / "wug.db", result)
-    shelf = Shelf(tmp_path / "wug.db")
-    kept, _ = shelf.result(1)
-    stored: Rows = shelf.rows(1)
-    ours, theirs = (list(show.parts(kept, rows)) for rows in (InMemory(result.outcomes), stored))
+    reader = RunReader(tmp_path / "wug.db")
+    kept, _ = reader.result(1)
+    stored: Rows = reader.rows(1)
+    ours, theirs = (list(view.parts(kept, rows)) for rows in (InMemory(result.outcomes), stored))
     assert list(map(_plain, ours)) == list(map(_plain, theirs))
     [figure], [again] = (list(figures_of(kept, rows)) for rows in (InMemory(result.outcomes), stored))
     assert figure.chart.to_dict() == again.chart.to_dict()
     assert figure.alone is not None
     assert again.alone is not None
     assert _plain(figure.alone("2")) == _plain(again.alone("2"))
-    assert _everything(show.items(kept, InMemory(result.outcomes)), InMemory(result.outcomes)) == _everything(
-        show.items(kept, stored), stored
+    assert _everything(view.items(kept, InMemory(result.outcomes)), InMemory(result.outcomes)) == _everything(
+        view.items(kept, stored), stored
     )
 
 

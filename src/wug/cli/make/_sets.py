@@ -79,7 +79,7 @@ def make(
     """Write the files of a kind; `plan` has the options of CORPUS, where the kind has them, and those of it alone."""
     from wug.families.pcfgset.make import pcfgset
     from wug.files import write_lines
-    from wug.show import charts
+    from wug.views import charts
 
     if chart is not None:
         charts.require(chart)
@@ -154,7 +154,7 @@ def _draw(made: Files, beside: Path | None, path: Path) -> None:
     """Write a chart of the shares of depths, lengths and functions, a line a set."""
     from wug.families.pcfgset.make.pcfgset import read_samples, sources_of
     from wug.families.pcfgset.make.statistics import statistics
-    from wug.show import charts
+    from wug.views import charts
 
     sets = {name: statistics(sources) for name, sources in sources_of(made).items()}
     if beside is not None:

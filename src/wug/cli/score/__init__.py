@@ -55,7 +55,7 @@ def _score(
 
     `spread` says which standard deviation goes with a mean; None: there is no mean. `options` are those of the kind.
     """
-    from wug.runs.average import averages
+    from wug.results.average import averages
 
     common.refuse_both(summary, by)
     # Where files may stand without an option before them, one that is there twice counts once.

@@ -33,8 +33,8 @@ from wug.evaluation.recorder import Recorder
 from wug.evaluation.remote import Finished, RemoteTask, evaluate_model
 from wug.evaluation.request import ModelTask, Plan
 from wug.models import ModelSpec
-from wug.runs.shelf import Shelf
-from wug.runs.sweeps import finished
+from wug.results.reader import RunReader
+from wug.results.sweeps import finished
 from wug.types import Suite
 
 ATTEMPTS = 2
@@ -264,7 +264,7 @@ def _evaluated(work: _Work) -> _Done:
         if shared.store is None or shared.sweep is None:
             return False
         key = key_of(suites, handle, work.task.interval, memo)
-        run = finished(Shelf(shared.store), shared.sweep, key, str(handle.spec))
+        run = finished(RunReader(shared.store), shared.sweep, key, str(handle.spec))
         found.extend([] if run is None else [run])
         return run is not None
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from wug.brief import of_suite
 from wug.families.choices.choice import Candidate, Choice
 from wug.families.choices.oddities import counted
 from wug.families.choices.settings import Settings
 from wug.families.sampling import levels_of, limited, sampled
 from wug.identity import OVERALL, Group
+from wug.labels import of_suite
 from wug.stats import wilson
 from wug.types import Check, Estimate, Notice, Outcome, Request, Row, Scored, Scorer
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from wug.brief import of_suite
 from wug.errors import ModelError
 from wug.families.cogs.descriptions import CHECKS
 from wug.families.cogs.logical_form import ERRORS
@@ -16,6 +15,7 @@ from wug.families.cogs.read import Gold
 from wug.families.cogs.settings import Settings
 from wug.families.cogs.types import GENERALISATIONS, SECTIONS
 from wug.families.sampling import limited
+from wug.labels import of_suite
 from wug.types import Check, Generator, Row, text_of
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from wug.families.pairs.show.judged import judged
-from wug.show.numbers import finite
+from wug.families.pairs.view.judged import judged
 from wug.stats import Floats
 from wug.types import Check, Estimate, Notice, Outcome, Row, Scorer
+from wug.views.numbers import finite
 
 PEARSON, SPEARMAN = "pearson", "spearman"
 CHECKS = (

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
-from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.pairs.languages import MACRO, ByLanguage, languages_of
 from wug.families.pairs.measures import Measure, Measures, word_logprobs

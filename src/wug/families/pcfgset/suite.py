@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from wug.brief import of_suite
 from wug.errors import ModelError
 from wug.families.pcfgset.lines import squeeze
 from wug.families.sampling import limited, of_whole_file, sampled

@@ -11,8 +11,8 @@ from typing import Any
 
 from wug.alignment import SPACE_MARKS, is_unknown
 from wug.families.syntaxgym.parts import Eos, Layout, Region
-from wug.show.scripts import first_texts
 from wug.types import LN2, Notice, Scored
+from wug.views.scripts import first_texts
 
 METRICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from wug.brief import of_suite
 from wug.families.context import sees_right
 from wug.families.sampling import limited, sampled
 from wug.families.syntaxgym import oddities
@@ -18,6 +17,7 @@ from wug.families.syntaxgym.measures import Tally, measure
 from wug.families.syntaxgym.parts import Condition, Empty, Eos, Item, Join, Prediction
 from wug.families.syntaxgym.verdicts import Sentence, judge
 from wug.files import checksum
+from wug.labels import of_suite
 from wug.types import Check, Notice, Problem, Request, Row, Scorer
 
 RIGHT = (

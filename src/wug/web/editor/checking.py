@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from wug.errors import FormulaError, InputError, caret
+from wug.evaluation.inline_suites import as_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym import formula
-from wug.runs.suite_texts import as_file
 from wug.types import Problem
 
 CELLS = 50

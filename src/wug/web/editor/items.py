@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wug.families.syntaxgym.show.regions import Conditions, conditions, metric_of, names_of
+from wug.families.syntaxgym.view.regions import Conditions, conditions, metric_of, names_of
 from wug.rows import Placed
-from wug.show.view import Item, carrier
+from wug.views.parts import Item, carrier
 from wug.web.result_view import ResultView
 
 GOOD, BAD = "grammatical", "ungrammatical"

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wug.brief import short_names
 from wug.errors import StoreError
 from wug.families.syntaxgym.checks import SUMMARY, prediction_of
-from wug.families.syntaxgym.show.regions import Conditions, conditions
-from wug.families.syntaxgym.show.sentences import tenths
+from wug.families.syntaxgym.view.regions import Conditions, conditions
+from wug.families.syntaxgym.view.sentences import tenths
+from wug.labels import short_names
+from wug.results.reader import RunReader
 from wug.rows import Filter
-from wug.runs.shelf import Shelf
-from wug.show import vega
-from wug.show.numbers import headlines
-from wug.show.view import SHADES, Figure
-from wug.show.views import figures_of
 from wug.types import Outcome
+from wug.views import vega
+from wug.views.family_views import figures_of
+from wug.views.numbers import headlines
+from wug.views.parts import SHADES, Figure
 
 ENOUGH = 5
 """Items from which on an interval says something: below it spans nearly all there is."""
 
 
-def editor_results(shelf: Shelf, run: int) -> dict[str, Any]:
+def editor_results(reader: RunReader, run: int) -> dict[str, Any]:
     """The first result of a run, as JSON-able data for the editor."""
-    kept = next((one for one in shelf.overview([run]) if one.kind == "syntaxgym"), None)
+    kept = next((one for one in reader.overview([run]) if one.kind == "syntaxgym"), None)
     if kept is None:
         raise StoreError(f"run {run} has no result of a suite")
-    result, _ = shelf.result(kept.id)
-    rows = shelf.rows(kept.id)
+    result, _ = reader.result(kept.id)
+    rows = reader.rows(kept.id)
     try:
         sources: dict[int | None, str] = {i: str(one["source"]) for i, one in enumerate(result.meta["formulas"])}
     except (KeyError, TypeError):
@@ -38,7 +38,7 @@ def editor_results(shelf: Shelf, run: int) -> dict[str, Any]:
         "result": kept.id,
         "suite": result.suite,
         "model": result.model,
-        "name": short_names(shelf.models()).get(result.model, result.model),
+        "name": short_names(reader.models()).get(result.model, result.model),
         "signature": str(result.signature),
         "warnings": list(result.warnings),
         "few": _few(result.n),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
+from wug.evaluation.inline_suites import as_file
 from wug.evaluation.opening import builtin_suites
 from wug.families import syntaxgym
 from wug.families.syntaxgym import write
@@ -21,7 +22,6 @@ from wug.families.syntaxgym.read import source as formula_text
 from wug.families.syntaxgym.table_files import load_table
 from wug.families.syntaxgym.table_head import head_lines
 from wug.files import head, read_bytes, read_text, write_text
-from wug.runs.suite_texts import as_file
 from wug.types import Result
 from wug.web.request_body import replace_surrogates
 

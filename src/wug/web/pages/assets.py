@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.show import face, page
+from wug.views import face, page
 from wug.web import chart_rendering
 from wug.web.site import site_of
 from wug.web.templating import JsonResponse

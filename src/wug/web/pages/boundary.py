@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.families.syntaxgym.show import MANY, counts_word_ends
-from wug.families.syntaxgym.show.regions import measured, names_of, region_means
-from wug.show.numbers import Shown, bits, headlines
+from wug.families.syntaxgym.view import MANY, counts_word_ends
+from wug.families.syntaxgym.view.regions import measured, names_of, region_means
+from wug.views.numbers import Shown, bits, headlines
 from wug.web.result_view import load_result
 from wug.web.site import Site, site_of
 

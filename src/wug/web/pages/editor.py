@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
-from wug.runs.suite_texts import read_suite
+from wug.evaluation.inline_suites import read_suite
 from wug.web.editor import checking, suite_files
 from wug.web.editor.drafts import Draft, DraftConflict, DraftStore
 from wug.web.editor.results import editor_results

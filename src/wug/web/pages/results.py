@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.show.numbers import shown
-from wug.show.view import Beside, Figure, Later, Other, Part, Table
+from wug.views.numbers import shown
+from wug.views.parts import Beside, Figure, Later, Other, Part, Table
 from wug.web.downloads import figure_response, table_response
 from wug.web.pages.run import ESTIMATE_COLUMNS
 from wug.web.result_view import RelatedResult, ResultView, headline, load_result, related_results

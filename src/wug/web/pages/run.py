@@ -11,16 +11,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.brief import short_names
 from wug.errors import StoreError
 from wug.identity import Group
-from wug.runs import tidying
-from wug.runs.shelf import Summary
-from wug.show import charts
-from wug.show.grouped import best_first, in_order, point, record
-from wug.show.numbers import Shown, shown
-from wug.show.view import Figure
+from wug.labels import short_names
+from wug.results import run_admin as tidying
+from wug.results.reader import Summary
 from wug.types import Result, Signature
+from wug.views import charts
+from wug.views.grouped import best_first, in_order, point, record
+from wug.views.numbers import Shown, shown
+from wug.views.parts import Figure
 from wug.web.downloads import figure_response, table_response
 from wug.web.pages.runs.run_list import run_entry
 from wug.web.request_body import Form, form_endpoint

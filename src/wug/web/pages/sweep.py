@@ -13,12 +13,12 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError
 from wug.identity import Group
-from wug.runs.shelf import Run, Shelf, Summary
-from wug.runs.sweep_curves import placed, sweep_curves
-from wug.runs.sweeps import Member, Sweep, counts, members, sweeps
-from wug.show.matrix import values_are
-from wug.show.sweep import figures
-from wug.show.view import Figure
+from wug.results.reader import Run, RunReader, Summary
+from wug.results.sweep_curves import placed, sweep_curves
+from wug.results.sweeps import Member, Sweep, counts, members, sweeps
+from wug.views.matrix import values_are
+from wug.views.sweep import figures
+from wug.views.parts import Figure
 from wug.web.downloads import figure_response, table_response
 from wug.web.pages.runs.grid_view import GridCell
 from wug.web.result_view import summary_headline
@@ -107,7 +107,7 @@ ROUTES: list[BaseRoute] = [
 ]
 
 
-def sweep_entries(reader: Shelf) -> list[SweepEntry]:
+def sweep_entries(reader: RunReader) -> list[SweepEntry]:
     """All sweeps, newest first."""
     statuses = reader.sweep_statuses()
     return [SweepEntry(sweep, statuses.get(sweep.id, {})) for sweep in sweeps(reader)]
@@ -121,7 +121,7 @@ def _find_sweep(request: Request) -> Sweep:
     raise HTTPException(404, f"There is no sweep {number} in this store.")
 
 
-def _rows(reader: Shelf, some: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
+def _rows(reader: RunReader, some: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
     by_run = _summaries(reader, some)
     for member in some:
         own = {} if member.run is None else by_run.get(member.run.id, {})
@@ -132,7 +132,7 @@ def _cell(one: Summary | None) -> GridCell | None:
     return None if one is None else GridCell(one.id, one.run, one.status, one.fault, summary_headline(one))
 
 
-def _summaries(reader: Shelf, some: Sequence[Member]) -> dict[int, dict[str, Summary]]:
+def _summaries(reader: RunReader, some: Sequence[Member]) -> dict[int, dict[str, Summary]]:
     """Results by run and suite."""
     found: dict[int, dict[str, Summary]] = {}
     runs = [member.run.id for member in some if member.run is not None]
@@ -141,7 +141,7 @@ def _summaries(reader: Shelf, some: Sequence[Member]) -> dict[int, dict[str, Sum
     return found
 
 
-def _table_rows(reader: Shelf, sweep: Sweep) -> Iterator[dict[str, Any]]:
+def _table_rows(reader: RunReader, sweep: Sweep) -> Iterator[dict[str, Any]]:
     """One row per model and suite, of all pages."""
     every = members(reader, sweep)
     by_run = _summaries(reader, every)
@@ -158,7 +158,7 @@ def _table_rows(reader: Shelf, sweep: Sweep) -> Iterator[dict[str, Any]]:
             }
 
 
-def _figures(reader: Shelf, sweep: Sweep, every: Sequence[Member], by: str) -> Sequence[Figure | dict[str, Any]]:
+def _figures(reader: RunReader, sweep: Sweep, every: Sequence[Member], by: str) -> Sequence[Figure | dict[str, Any]]:
     """The learning curves, or placeholders for charts that the browser requests."""
     runs = [member.run for member in every if member.run is not None]
     if len({place.step for place in placed(sweep, runs)}) < 2:
@@ -169,14 +169,14 @@ def _figures(reader: Shelf, sweep: Sweep, every: Sequence[Member], by: str) -> S
     return [{"id": f"curve-{number}", **placeholder} for number in range(DEFERRED_CHARTS)]
 
 
-def _curves(reader: Shelf, sweep: Sweep, by: str) -> list[Figure]:
+def _curves(reader: RunReader, sweep: Sweep, by: str) -> list[Figure]:
     try:
         return figures(sweep_curves(reader, [sweep], by=by))
     except InputError:
         return []
 
 
-def _group_fields(reader: Shelf, every: Sequence[Member]) -> list[str]:
+def _group_fields(reader: RunReader, every: Sequence[Member]) -> list[str]:
     """The group fields of the first complete run."""
     run = next((member.run for member in every if member.run and member.run.status == "complete"), None)
     try:

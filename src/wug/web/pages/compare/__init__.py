@@ -14,16 +14,16 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError, UnknownName
-from wug.runs.compare import Choice, Comparison, compare
-from wug.runs.learning import learning_curves
-from wug.runs.shelf import Summary
-from wug.show import charts
-from wug.show.comparison import FORMATS, side_names
-from wug.show.comparison_section import compared
-from wug.show.grouped import point
-from wug.show.learning import figures as curve_figures
-from wug.show.numbers import Shown
-from wug.show.view import Figure
+from wug.results.comparison import Choice, Comparison, compare
+from wug.results.learning_curves import learning_curves
+from wug.results.reader import Summary
+from wug.views import charts
+from wug.views.comparison import FORMATS, side_names
+from wug.views.comparison_section import compared
+from wug.views.grouped import point
+from wug.views.learning_curves import figures as curve_figures
+from wug.views.numbers import Shown
+from wug.views.parts import Figure
 from wug.web.downloads import figure_response, table_response
 from wug.web.pages.compare.options import ComparisonOptions, ComparisonSide
 from wug.web.result_view import summary_headline

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from wug.brief import short_names
 from wug.identity import ModelId
-from wug.runs.learning import step_of
-from wug.runs.shelf import Run
+from wug.labels import short_names
+from wug.results.learning_curves import step_of
+from wug.results.reader import Run
 from wug.web.site import Site, build_url
 from wug.web.templating import local_time
 

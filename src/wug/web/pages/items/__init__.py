@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from wug.results.stored_rows import StoredRows
 from wug.rows import Placed
-from wug.runs.stored_rows import StoredRows
-from wug.show.numbers import plain
-from wug.show.view import Figure, Item, Later
 from wug.types import Value
+from wug.views.numbers import plain
+from wug.views.parts import Figure, Item, Later
 from wug.web.downloads import content_disposition, table_response
 from wug.web.editor.items import suite_of
 from wug.web.pages.items.query import (

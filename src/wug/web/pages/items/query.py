@@ -11,9 +11,9 @@ from itertools import islice
 
 from wug.identity import Group
 from wug.rows import Filter
-from wug.show.numbers import finite, plain
-from wug.show.view import Key, Sort, sort_by
 from wug.types import Outcome
+from wug.views.numbers import finite, plain
+from wug.views.parts import Key, Sort, sort_by
 from wug.web.result_view import ResultView
 from wug.web.site import Site, build_url, page_count
 

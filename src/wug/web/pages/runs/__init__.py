@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.brief import short_names
 from wug.errors import InputError
-from wug.runs import tidying
-from wug.runs.shelf import Run, Summary
+from wug.labels import short_names
+from wug.results import run_admin as tidying
+from wug.results.reader import Run, Summary
 from wug.web.downloads import table_response
 from wug.web.pages.runs.grid import GridSource, build_grid, select
 from wug.web.pages.runs.grid_query import GridQuery

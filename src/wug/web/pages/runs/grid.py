@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from wug.brief import short_names
 from wug.identity import ModelId
-from wug.runs.learning import step_of
-from wug.runs.shelf import Run, Summary
+from wug.labels import short_names
+from wug.results.learning_curves import step_of
+from wug.results.reader import Run, Summary
 from wug.web.pages.runs.grid_query import GridQuery
 from wug.web.pages.runs.grid_view import GridCell, GridColumn, GridRow, ResultGrid, Sparkline
 from wug.web.result_view import summary_headline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wug.show.numbers import Shown, number
+from wug.views.numbers import Shown, number
 
 SHADE_THRESHOLDS = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995)
 """Proportions at which a cell's shade changes: finer where models differ, and 100% has its own."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wug.brief import short_names
-from wug.runs.progress import in_words
-from wug.runs.shelf import Run, Summary
+from wug.labels import short_names
+from wug.results.progress import in_words
+from wug.results.reader import Run, Summary
 from wug.web.pages.runs.grid import fingerprint
 from wug.web.pages.runs.grid_query import GridQuery
 from wug.web.site import page_count

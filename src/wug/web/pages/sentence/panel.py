@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wug.show.scripts import Direction, characters, direction, first_texts, joining, runs
-from wug.show.view import shade
 from wug.types import LN2, Scored, Token
+from wug.views.parts import shade
+from wug.views.scripts import Direction, characters, direction, first_texts, joining, runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,205 @@
+"""The measured sentences of items, region by region, and their means over items as a chart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from wug.families.syntaxgym.checks import SUMMARY
+from wug.rows import Filter, Rows
+from wug.stats import mean_interval
+from wug.types import Outcome, Result
+from wug.views import region_chart
+from wug.views.numbers import finite, number
+from wug.views.parts import Beside, Figure, Other
+
+TITLE = "Surprisal region by region"
+ENOUGH = 5
+"""Items without which a mean has no interval: with two, Student's t makes it 25 times the standard error."""
+
+
+Tokens: TypeAlias = tuple[tuple[str | None, float | None], ...]
+"""Tokens with their bits; None for a further part of the character before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A region of a sentence with its tokens."""
+
+    number: int
+    content: str
+    value: float | None
+    """Bits; None where the metric gives none, or no finite one."""
+    tokens: Tokens
+    unknown: tuple[str, ...]
+    """Words that the model does not know."""
+
+
+Conditions: TypeAlias = dict[str, tuple[Region, ...]]
+"""Condition → its regions in order."""
+
+
+def conditions(outcome: Outcome) -> Conditions:
+    """The sentences that an outcome carries; empty where it carries none."""
+    given = outcome.detail.get("conditions")
+    if not isinstance(given, Mapping):
+        return {}
+    return {
+        str(name): tuple(sorted(map(_region, condition.get("regions", ())), key=lambda region: region.number))
+        for name, condition in given.items()
+    }
+
+
+def measured(rows: Rows, *, most: int | None = None) -> dict[str, Conditions]:
+    """The sentences of every item, or of the first `most`."""
+    found = rows.each(Filter(SUMMARY), keys=("conditions",), most=most)
+    return {row.outcome.item: some for row in found if (some := conditions(row.outcome))}
+
+
+def names_of(result: Result, items: Iterable[Conditions]) -> dict[int, str]:
+    """Region number → name, for every region that is named or met."""
+    given = result.meta.get("regions") or {}
+    named = {int(region): str(name) for region, name in given.items() if str(region).isdecimal()}
+    met = {region.number for item in items for regions in item.values() for region in regions}
+    return {region: named.get(region, "") for region in sorted(named.keys() | met)}
+
+
+def metric_of(result: Result) -> str:
+    """The metric that the values of regions are in: the first of the suite's."""
+    given = result.meta.get("metric") or "sum"
+    return str(given if isinstance(given, str) else next(iter(given)))
+
+
+def region_means(
+    items: Collection[Conditions], names: Mapping[int, str], model: str = ""
+) -> list[region_chart.RegionMean]:
+    """The mean of every region in every condition over items, with its 95 % t interval where there are enough."""
+    samples: dict[tuple[str, int], list[float]] = {}
+    for item in items:
+        for condition, regions in item.items():
+            for region in regions:
+                if region.value is not None:
+                    samples.setdefault((condition, region.number), []).append(region.value)
+    means = []
+    for (condition, place), sample in samples.items():
+        interval = mean_interval(sample) if len(sample) >= ENOUGH else None
+        low, high = (interval.low, interval.high) if interval else (None, None)
+        mean, name = sum(sample) / len(sample), names.get(place, "")
+        means.append(region_chart.RegionMean(condition, place, name, mean, low, high, len(sample), model))
+    return means
+
+
+def mean_figure(result: Result, rows: Rows, marked: Collection[int]) -> Figure | None:
+    """The chart of all items; None where no region has a value."""
+    items = measured(rows)
+    names = names_of(result, items.values())
+    figure = _figure(result, region_means(items.values(), names), marked, _over(len(items)))
+    if figure is None:
+        return None
+    alone, beside = partial(item_figure, result, rows, marked), partial(_beside, result, rows, marked)
+    return replace(figure, items=tuple(items), alone=alone, beside=beside, question=_question(result))
+
+
+def item_figure(result: Result, rows: Rows, marked: Collection[int], item: str) -> Figure | None:
+    """The chart of one item, its words under it; None where there is none of that name, or it has no values."""
+    found = rows.each(Filter(SUMMARY, text=item), keys=("conditions",))
+    sentences = next((conditions(row.outcome) for row in found if row.outcome.item == item), {})
+    means = region_means([sentences], names_of(result, [sentences]))
+    return _figure(result, means, marked, f"Item {item}.", words=_words(sentences), question=_question(result))
+
+
+def _beside(result: Result, rows: Rows, marked: Collection[int], name: str, other: Other) -> Beside:
+    """The chart beside, and over, that of another model."""
+    sides = []
+    for model, found, its in ((name, result, rows), (other.name, other.result, other.rows)):
+        items = measured(its)
+        sides.append((model, region_means(items.values(), names_of(found, items.values()), model), len(items)))
+    both = [mean for _, means, _ in sides for mean in means]
+    top = region_chart.ceiling(both)
+    draw = partial(_figure, result, marked=marked)
+    first, second = (draw([replace(one, model="") for one in means], note=_over(n), top=top) for _, means, n in sides)
+    said = f"{name}: solid lines and full points; {other.name}: dashed lines and hollow points. {_over(sides[0][2])}"
+    return Beside(first, second, draw(both, note=said))
+
+
+def _figure(
+    result: Result,
+    means: Sequence[region_chart.RegionMean],
+    marked: Collection[int],
+    note: str,
+    *,
+    words: Mapping[int, str] | None = None,
+    top: float | None = None,
+    question: str = "",
+) -> Figure | None:
+    if not means:
+        return None
+    metric, over = metric_of(result), "" if words else "mean "
+    unit = "surprisal (bits)" if metric == "sum" else f"{metric} of token surprisals (bits)"
+    tinted = " Tinted: what the predictions compare." if marked else ""
+    models = len({mean.model for mean in means}) > 1
+    ordered = sorted(means, key=lambda mean: mean.number)
+    return Figure(
+        id="regions",
+        draw=partial(region_chart.regions, means, marked=marked, title=f"{over}{unit}", words=words, top=top),
+        title=TITLE,
+        note=f"{note}{tinted} Choose a condition to see it alone.",
+        columns=(
+            *(["model"] if models else []),
+            *("region", "condition", "bits" if words else "mean (bits)", "95 % interval", "items"),
+        ),
+        rows=tuple((*([mean.model] if models else []), *_row(mean)) for mean in ordered),
+        records=tuple(
+            {**({"model": mean.model} if models else {}), "region": mean.number, "name": mean.name}
+            | {"condition": mean.condition, "bits": mean.value, "low": mean.low, "high": mean.high, "items": mean.n}
+            for mean in ordered
+        ),
+        question=question,
+    )
+
+
+def _over(items: int) -> str:
+    """What the means are of."""
+    few = f" (fewer than {ENOUGH}, so without intervals)" if items < ENOUGH else " with 95 % t intervals"
+    return f"Means over {items:,} item{'s' * (items != 1)}{few}."
+
+
+def _question(result: Result) -> str:
+    """What the first prediction asks, and how many more there are."""
+    given = [str(known.get("english") or "") for known in result.meta.get("formulas") or ()]
+    if not given or not given[0]:
+        return ""
+    simple = re.fullmatch(r"((?:(?! is ).)+) is ((?:more|less) surprising in \S+ than in \S+)", given[0])
+    asked = f"Is {simple[1]} {simple[2]}?" if simple else f"Does it hold that {given[0]}?"
+    more = len(given) - 1
+    return f"{asked} And {more} further prediction{'s' * (more != 1)}, below." if more else asked
+
+
+def _words(sentences: Conditions) -> dict[int, str]:
+    """The words of each region of an item; where conditions differ, all that they have there."""
+    found: dict[int, dict[str, None]] = {}
+    for regions in sentences.values():
+        for region in regions:
+            if region.content:
+                found.setdefault(region.number, {})[region.content] = None
+    return {number: " / ".join(contents) for number, contents in found.items()}
+
+
+def _row(mean: region_chart.RegionMean) -> tuple[str, ...]:
+    interval = "–" if mean.low is None or mean.high is None else f"[{number(mean.low)}, {number(mean.high)}]"
+    return (f"{mean.number} {mean.name}".strip(), mean.condition, number(mean.value), interval, str(mean.n))
+
+
+def _region(given: Mapping[str, Any]) -> Region:
+    return Region(
+        number=int(given["number"]),
+        content=str(given.get("content") or "").strip(),
+        value=finite(given.get("value")),
+        tokens=tuple(
+            (None if text is None else str(text), finite(surprisal)) for text, surprisal in given.get("tokens") or ()
+        ),
+        unknown=tuple(map(str, given.get("oovs") or ())),
+    )

@@ -1,0 +1,397 @@
+"""Models compared on the items that they share: who is better, by how much, how surely.
+
+A side is a run, or several runs of one model (seeds, checkpoints) taken together. Each suite and check that two
+sides share is one contrast: the difference of the second from the first, with an interval and a p-value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, groupby, takewhile
+from statistics import stdev
+from typing import Any
+
+import numpy as np
+
+from wug import registry
+from wug.results import pairing as _pairing
+from wug.results import shared_items as _shared
+from wug.results.reader import Run, RunReader
+from wug.results.store import Store
+from wug.results.stored_rows import StoredRows
+from wug.stats_paired import IntervalKind, holm
+from wug.types import Signature
+
+EVERYTHING = "all suites"
+"""The suite of a contrast over several suites together."""
+TINY = 1e-12
+"""Differences below are rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What is compared: a run, or several runs taken together."""
+
+    label: str
+    """A, B, C … in the order in which they were given."""
+    name: str
+    """The model, with the numbers of the runs where that alone does not tell the sides apart."""
+    runs: tuple[int, ...]
+    models: tuple[str, ...]
+    """Of each run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How the runs of one side differ."""
+
+    values: tuple[float, ...]
+    """The value of each run, in the order of `Side.runs`."""
+    deviation: float | None
+    """Their standard deviation (n - 1); None for a single run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An item on which two sides differ."""
+
+    item: str
+    first: float
+    """The value of the first side: 1 right, 0 wrong, or a number; a mean where it has several runs."""
+    second: float
+    groups: Mapping[str, str] = field(default_factory=dict)
+    detail_first: Mapping[str, Any] = field(default_factory=dict)
+    """What explains the judgement of the first side (of its first run)."""
+    detail_second: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two sides on one check of one suite."""
+
+    suite: str
+    kind: str
+    check: str
+    """Its name, or a pattern such as `prediction_*` for several checks of an item taken together."""
+    reading: str
+    """What the check means in plain English; may be empty."""
+    first: Side
+    second: Side
+    share: bool
+    """Whether values are shares of right answers, to be shown in per cent; else means of numbers."""
+    n: int
+    """Outcomes compared: those that both sides have."""
+    items: int
+    """Items that they belong to: the units that are drawn anew, or whose signs are flipped."""
+    value_first: float
+    value_second: float
+    difference: float
+    """`value_second - value_first`."""
+    low: float | None
+    """The 95 % interval of the difference; None where there is too little to make one."""
+    high: float | None
+    interval_method: str
+    """`tango`, `t`, `cluster t`, `bca`, `cluster bca`; empty without an interval."""
+    p: float
+    """Two-sided."""
+    p_holm: float
+    """Corrected for all tests of the comparison."""
+    method: str
+    """How p was found: `exact McNemar`, `exact permutation`, `permutation (9,999 draws)`, …"""
+    both: int | None = None
+    """Outcomes that both have right; None where they are no judgements, or means over runs."""
+    only_first: int | None = None
+    only_second: int | None = None
+    neither: int | None = None
+    disagreeing: int = 0
+    """Items on which the sides differ."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """The first of them, as many as were asked for; of numbers, those that differ most."""
+    spread_first: Spread | None = None
+    """Where a side has several runs."""
+    spread_second: Spread | None = None
+    signatures: tuple[Signature, ...] = ()
+    """Of all results that went into it, the first side's first."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def significant(self) -> bool:
+        """Whether the sides are told apart: the corrected p is below 0.05."""
+        return self.p_holm < 0.05
+
+    @property
+    def higher(self) -> Side | None:
+        """The side with the higher value, or None where they are equal; see `significant` for how sure that is."""
+        if self.difference == 0:
+            return None
+        return self.second if self.difference > 0 else self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Every contrast of some sides."""
+
+    sides: tuple[Side, ...]
+    contrasts: tuple[Contrast, ...]
+    """Pair of sides by pair of sides; within a pair in the order of the first side's suites and checks."""
+    seed: int
+    warnings: tuple[str, ...] = ()
+    """About suites that were left out, or that were not asked in the same way."""
+
+    @property
+    def tests(self) -> int:
+        """How many tests Holm's correction is for: all of them."""
+        return len(self.contrasts)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is compared of what the sides share, and how."""
+
+    suites: Sequence[str] = ()
+    """Names; `*` and `?` stand for any characters. All, where there is none."""
+    checks: Sequence[str] = ()
+    """Likewise; without one, those that a suite names as its headlines."""
+    all_pairs: bool = False
+    """Every two sides; else each with the first."""
+    pool: bool = False
+    """One more contrast for each suite with several right-or-wrong checks, over all of them, clustered by item;
+    and one over all suites."""
+    items: int = 0
+    """Disagreements to list with each contrast."""
+    interval: IntervalKind = "t"
+    """Of means; the interval of right or wrong, one outcome an item, is always Tango's."""
+    seed: int = 0
+    skip: int = 0
+    """Disagreements to pass over before those that are listed."""
+
+
+def compare(
+    store: Store,
+    sides: Sequence[Sequence[int]],
+    choice: Choice | None = None,
+    steps: Sequence[Sequence[float]] | None = None,
+) -> Comparison:
+    """The contrasts of each side with the first, or of every two; a side is the numbers of its runs.
+
+    Where the steps of each side's runs are given, every step counts the same, however many of the runs are of it.
+    """
+    choice = choice or Choice()
+    labels = [_label(place) for place in range(len(sides))]
+    couples = [(a, b) for a, b in combinations(range(len(sides)), 2) if choice.all_pairs or a == 0]
+    reader = store.reader
+    shared = _shared.share(reader, sides, choice.suites, labels)
+    work = _Work(reader, _name_sides(shared.sides, labels), choice)
+    parts: dict[tuple[int, int], list[_Part]] = {couple: [] for couple in couples}
+    for test in shared.tests:
+        items = _pairing.Names()
+        columns = {
+            place: [_pairing.columns(reader.every(stored.id), items) for stored in side]
+            for place, side in test.results.items()
+        }
+        names = items.all()
+        checks = _shared.choose(test, columns, choice.checks)
+        for couple in couples:
+            of = None if steps is None else (steps[couple[0]], steps[couple[1]])
+            parts[couple] += _paired(test, columns, couple, checks, names, of)
+    found = [contrast for couple in couples for contrast in work.contrasts(couple, parts[couple])]
+    if not found:
+        raise _shared.nothing_to_compare(reader, shared.tests, choice.checks)
+    corrected = holm([contrast.p for contrast in found])
+    contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
+    return Comparison(work.sides, contrasts, choice.seed, shared.warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The paired outcomes of one check of a suite."""
+
+    test: _shared.Test
+    check: str
+    rows: _pairing.Paired
+    non_finite: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What every contrast is made with."""
+
+    reader: RunReader
+    sides: tuple[Side, ...]
+    choice: Choice
+
+    def contrasts(self, couple: tuple[int, int], parts: Sequence[_Part]) -> Iterator[Contrast]:
+        """Of two sides: suite by suite each check, and what is pooled after what it is made of."""
+        together: list[_Part] = []
+        suites = [list(some) for _, some in groupby(parts, key=lambda part: part.test)]
+        for some in suites:
+            for part in some:
+                yield self.contrast(couple, [part], part.test.name, part.check)
+            # What sums up other checks says nothing that each does not.
+            summary = registry.offered("families", some[0].test.kind, "SUMMARY")
+            judged = [part for part in some if part.rows.judged and part.check != summary]
+            together += judged
+            if self.choice.pool and len(judged) > 1:
+                yield self.contrast(couple, judged, some[0].test.name, _pattern([part.check for part in judged]))
+        if self.choice.pool and len(suites) > 1 and together:
+            yield self.contrast(couple, together, EVERYTHING, _pattern([part.check for part in together]))
+
+    def contrast(self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, check: str) -> Contrast:
+        """Two sides on one check, or on several together; Holm's correction is still to come."""
+        rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
+        clusters = _pairing.cluster(rows)
+        verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed)
+        first, second = (self.sides[place] for place in couple)
+        values = [float(side.mean()) for side in (rows.first, rows.second)]
+        counts = _counts(rows) if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4
+        differing = clusters.apart > TINY
+        results = [stored.result for part in parts for place in couple for stored in part.test.results[place]]
+        return Contrast(
+            suite=suite,
+            kind=parts[0].test.kind if len({part.test.kind for part in parts}) == 1 else "",
+            check=check,
+            reading=parts[0].test.first.result.descriptions.get(check, "") or _reading(parts),
+            first=first,
+            second=second,
+            share=rows.judged,
+            n=len(rows.units),
+            items=len(clusters.units),
+            value_first=values[0],
+            value_second=values[1],
+            difference=_rounded(values[1] - values[0]),
+            low=verdict.low,
+            high=verdict.high,
+            interval_method=verdict.interval_method,
+            p=verdict.tested.p,
+            p_holm=verdict.tested.p,
+            method=verdict.tested.method,
+            both=counts[0],
+            only_first=counts[1],
+            only_second=counts[2],
+            neither=counts[3],
+            disagreeing=int(differing.sum()),
+            disagreements=tuple(self._disagreements(couple, parts, rows, clusters)),
+            spread_first=_spread(rows.first, first),
+            spread_second=_spread(rows.second, second),
+            signatures=tuple(dict.fromkeys(result.signature for result in results)),
+            warnings=tuple(_warnings(parts, rows, (first, second))),
+        )
+
+    def _disagreements(
+        self, couple: tuple[int, int], parts: Sequence[_Part], rows: _pairing.Paired, clusters: _pairing.Clusters
+    ) -> Iterator[Disagreement]:
+        """The items that differ most; with their details where one check is compared."""
+        listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
+        order = np.argsort(-clusters.apart / clusters.sizes, kind="stable")[listed]
+        chosen = [int(place) for place in order if clusters.apart[place] > TINY]
+        stored = [StoredRows(self.reader, parts[0].test.results[place][0].id) for place in couple]
+        for number in chosen:
+            item = rows.names[clusters.units[number]]
+            mine = slice(number, number + 1) if clusters.single else rows.units == clusters.units[number]
+            values = [float(side[:, mine].mean()) for side in (rows.first, rows.second)]
+            if len(parts) > 1:
+                yield Disagreement(item, values[0], values[1])
+                continue
+            places = rows.places[clusters.firsts[number]].tolist()
+            first, second = (side.at(place).outcome for side, place in zip(stored, places, strict=True))
+            yield Disagreement(item, values[0], values[1], first.groups, first.detail, second.detail)
+
+
+def _label(place: int) -> str:
+    """The letter of a side, with a number from the second alphabet on."""
+    turn, letter = divmod(place, 26)
+    return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
+
+
+def _name_sides(sides: Sequence[Sequence[Run]], labels: Sequence[str]) -> tuple[Side, ...]:
+    """The sides by their models; with the numbers of their runs where that leaves any doubt."""
+    names = [_common([run.model for run in side]) for side in sides]
+    named = []
+    for label, side, name in zip(labels, sides, names, strict=True):
+        numbers = ", ".join(str(run.id) for run in side)
+        if len(side) > 1:
+            name = f"{name} (mean of runs {numbers})"
+        elif names.count(name) > 1:
+            name = f"{name} (run {numbers})"
+        named.append(Side(label, name, tuple(run.id for run in side), tuple(run.model for run in side)))
+    return tuple(named)
+
+
+def _common(models: Sequence[str]) -> str:
+    """What models are all called by: their name, or how their names begin and an ellipsis."""
+    if len(set(models)) == 1:
+        return models[0]
+    start = _start(models).rstrip("-_@/.")
+    return f"{start}…" if "/" in start else "several models"
+
+
+def _paired(
+    test: _shared.Test,
+    columns: Mapping[int, Sequence[Mapping[str, _pairing.Column]]],
+    couple: tuple[int, int],
+    checks: Sequence[str],
+    names: Sequence[str],
+    steps: tuple[Sequence[float], Sequence[float]] | None,
+) -> Iterator[_Part]:
+    """The outcomes of two sides, for each check that all their runs have."""
+    if not all(place in columns for place in couple):
+        return
+    for check in checks:
+        sides = [[run[check] for run in columns[place] if check in run] for place in couple]
+        if all(len(side) == len(columns[place]) for side, place in zip(sides, couple, strict=True)):
+            rows = _pairing.pair(sides[0], sides[1], names, steps)
+            if len(rows.units):
+                yield _Part(test, check, rows, sum(column.non_finite for side in sides for column in side))
+
+
+def _counts(rows: _pairing.Paired) -> tuple[int, int, int, int]:
+    """Both right, only the first, only the second, neither."""
+    first, second = rows.first[0] > 0, rows.second[0] > 0
+    return (
+        int(np.sum(first & second)),
+        int(np.sum(first & ~second)),
+        int(np.sum(~first & second)),
+        int(np.sum(~first & ~second)),
+    )
+
+
+def _spread(values: _pairing.Floats, side: Side) -> Spread | None:
+    if len(values) == 1 or len(values) != len(side.runs):
+        return None
+    means = tuple(float(run.mean()) for run in values)
+    return Spread(means, stdev(means))
+
+
+def _rounded(difference: float) -> float:
+    """0 where there is nothing but rounding."""
+    return difference if abs(difference) > TINY else 0.0
+
+
+def _pattern(checks: Sequence[str]) -> str:
+    """A name for several checks together: how they all begin, or `*`."""
+    several = list(dict.fromkeys(checks))
+    return several[0] if len(several) == 1 else f"{_start(several)}*"
+
+
+def _start(names: Sequence[str]) -> str:
+    """How all names begin."""
+    return "".join(
+        letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    )
+
+
+def _reading(parts: Sequence[_Part]) -> str:
+    if len(parts) == 1:
+        return ""
+    checks = list(dict.fromkeys(part.check for part in parts))
+    return f"{', '.join(checks) if len(checks) <= 4 else f'{len(checks)} checks'} together, clustered by item"
+
+
+def _warnings(parts: Sequence[_Part], rows: _pairing.Paired, sides: tuple[Side, Side]) -> Iterator[str]:
+    for side, count in zip(sides, rows.left_out, strict=True):
+        if count:
+            outcomes = f"{count:,} outcome{'s' * (count != 1)}"
+            yield f"{outcomes} of {side.label} left out: the other has none to compare with"
+    if left := sum(part.non_finite for part in parts):
+        yield f"{left:,} value{'s' * (left != 1)} left out: no finite number"

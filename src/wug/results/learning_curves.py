@@ -1,0 +1,193 @@
+"""Learning curves: the values of checkpoints of a model over its training steps.
+
+The step of a run is read from what its model is called: the revision that the user asked for (`@step1000`), a field of
+the signature, or the model's own name (`checkpoint-1000`). Runs of one model at one step, such as seeds, are one point.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from wug.errors import InputError, UnknownName
+from wug.identity import OVERALL, ModelId
+from wug.results.reader import Run
+from wug.results.shared_items import find_runs
+from wug.results.store import Store
+from wug.stats import over_runs
+from wug.types import Estimate, Result, Signature
+
+_UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
+_AMOUNT = r"[-_=.]?(\d+(?:\.\d+)?)([kKmMbB]?)(?![a-zA-Z0-9])"
+_STEP = re.compile(
+    rf"(?:global_?step|step|checkpoint|chck|ckpt|iter(?:ation)?|epoch|ep|tokens){_AMOUNT}", re.IGNORECASE
+)
+_NUMBER = re.compile(r"^(\d+(?:\.\d+)?)([kKmMbB]?)$")
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A value at a training step."""
+
+    step: float
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    """Items; where several runs are one point, runs."""
+    method: str | None
+    """Of the interval; `sd` or `sd of shares` for one standard deviation between runs."""
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One check of one suite over the training of one model."""
+
+    suite: str
+    kind: str
+    check: str
+    reading: str
+    series: str
+    """The model, without its step."""
+    share: bool
+    points: tuple[CurvePoint, ...]
+    """In the order of their steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """All curves of some runs."""
+
+    curves: tuple[Curve, ...]
+    signatures: tuple[Signature, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def learning_curves(
+    store: Store,
+    numbers: Sequence[int],
+    *,
+    suites: Sequence[str] = (),
+    checks: Sequence[str] = (),
+    steps: Sequence[float] | None = None,
+) -> Curves:
+    """The curves of these runs, in the order of their suites and checks; `steps` are theirs where names do not tell."""
+    runs = find_runs(store.reader, numbers)
+    if len(runs) < 2:
+        raise InputError("a learning curve needs two runs at least: wug compare --curve 1 2 3")
+    results = {run.id: store.results(run.id, outcomes=False) for run in runs}
+    placed = _steps(runs, results, steps)
+    results = {run: [result for result in found if result.status == "complete"] for run, found in results.items()}
+    found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
+    every = [result for some in results.values() for result in some]
+    for pattern in suites:
+        if not any(fnmatchcase(result.suite, pattern) for result in every):
+            raise UnknownName("suite", pattern, {result.suite for result in every})
+    for run, (step, series) in zip(runs, placed, strict=True):
+        for result in results[run.id]:
+            for estimate in _wanted(result, suites, checks):
+                key = (_mark(result), estimate.check, series, result.kind)
+                found.setdefault(key, {}).setdefault(step, []).append((run.id, result, estimate))
+    curves = tuple(curve for key, points in found.items() if (curve := curve_through(key, points)))
+    if not curves:
+        raise InputError("no check of any suite was asked of two steps of one model, so there is no curve to draw")
+    single = len(found) - len(curves)
+    warnings = [f"{single} check{'s' * (single != 1)} left out: asked at one step only"] if single else []
+    return Curves(curves, tuple(dict.fromkeys(result.signature for result in every)), (*warnings, *_versions(every)))
+
+
+def step_of(name: str) -> float | None:
+    """The training step in a name (`step1000`, `checkpoint-2k`, `epoch_3`), or None."""
+    match = _STEP.search(name) or _NUMBER.match(name)
+    return None if match is None else float(match[1]) * _UNITS[match[2].lower()]
+
+
+def step_in(run: Run) -> float | None:
+    """The training step of a run, from what its model is called; None where that does not tell."""
+    return next((step for name in _names(run, ()) if (step := step_of(name)) is not None), None)
+
+
+def training_of(name: str) -> str:
+    """What a model is called without its step: the training that it is a checkpoint of."""
+    bare = _STEP.sub("", name)
+    head, slash, last = bare.rpartition("/")
+    return (head if slash and last.startswith(".") else bare).rstrip("-_/@.") or name
+
+
+def _steps(
+    runs: Sequence[Run], results: Mapping[int, Sequence[Result]], given: Sequence[float] | None
+) -> list[tuple[float, str]]:
+    """The step of each run, and its model's name without it."""
+    if given is not None and len(given) != len(runs):
+        raise InputError(f"--steps has {len(given)} numbers for {len(runs)} runs")
+    placed = []
+    for place, run in enumerate(runs):
+        names = list(_names(run, results[run.id]))
+        step = given[place] if given else next((step for name in names if (step := step_of(name)) is not None), None)
+        if step is None:
+            raise InputError(
+                f"the training step of run {run.id} ({run.model}) cannot be told from its name. "
+                f"Say the step of each run, in their order: --steps {','.join(str(1000 * n) for n in range(len(runs)))}"
+            )
+        placed.append((step, _series(run.model)))
+    return placed
+
+
+def _names(run: Run, results: Sequence[Result]) -> Iterator[str]:
+    """Where a step may be written, the surest first: revision, specification, signature, model."""
+    if run.revision or run.specification:
+        yield run.revision or run.specification or ""
+    for result in results[:1]:
+        yield from (value for key in ("step", "revision", "checkpoint") if (value := result.signature.get(key)))
+    yield ModelId.parse(run.model).name
+
+
+def _series(model: str) -> str:
+    """A model's name without step and fingerprint."""
+    name = str(replace(ModelId.parse(model), fingerprint=""))
+    return _STEP.sub("", name).rstrip("-_/@.") or name
+
+
+def _wanted(result: Result, suites: Sequence[str], checks: Sequence[str]) -> Iterator[Estimate]:
+    """The estimates over all items of the suites and checks that are asked for."""
+    if suites and not any(fnmatchcase(result.suite, pattern) for pattern in suites):
+        return
+    whole = [estimate for estimate in result.estimates if estimate.group == OVERALL]
+    if checks:
+        yield from (e for e in whole if any(fnmatchcase(e.check, pattern) for pattern in checks))
+        return
+    yield from result.headlines
+
+
+def _mark(result: Result) -> str:
+    """Name and checksum of the suite."""
+    return result.signature.get("suite") or result.suite
+
+
+def curve_through(
+    key: tuple[str, str, str, str], points: Mapping[float, Sequence[tuple[int, Result, Estimate]]]
+) -> Curve | None:
+    """The curve through some points; None through one."""
+    if len(points) < 2:
+        return None
+    _, check, series, kind = key
+    result = next(iter(points.values()))[0][1]
+    made = []
+    for step, some in sorted(points.items()):
+        numbers = tuple(run for run, _, _ in some)
+        (e,) = over_runs([[estimate] for _, _, estimate in some]) if len(some) > 1 else [some[0][2]]
+        made.append(CurvePoint(step, e.value, e.low, e.high, e.n, e.method, numbers))
+    known = result.check(check)
+    return Curve(result.suite, kind, check, known.meaning, series, known.unit == "share", tuple(made))
+
+
+def _versions(results: Sequence[Result]) -> Iterator[str]:
+    marks: dict[str, set[str]] = {}
+    for result in results:
+        marks.setdefault(result.suite, set()).add(_mark(result))
+    for suite, found in marks.items():
+        if len(found) > 1:
+            yield f"suite {suite} is not the same in all runs ({', '.join(sorted(found))}): each version has its curve"

@@ -1,0 +1,224 @@
+"""A sweep as learning curves and as a matrix: the values of its models over their training steps, seeds pooled."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from wug.errors import InputError
+from wug.identity import Group
+from wug.results.comparison import Choice, Contrast, compare
+from wug.results.learning_curves import Curve, Curves, curve_through, step_in, training_of
+from wug.results.reader import Run, RunReader, Summary
+from wug.results.store import Store
+from wug.results.sweeps import Member, Sweep, members, runs_of
+from wug.stats_paired import holm
+from wug.types import Estimate, Result, Signature
+
+_SEED = re.compile(r"[-_/.]?seed[-_=]?\d+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A run of a sweep, and where it stands on its curve."""
+
+    run: Run
+    step: float
+    training: str
+    """The model without its step and its seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixLine:
+    """A model, and its result on each suite; None where it has none."""
+
+    model: str
+    run: int | None
+    status: str
+    results: tuple[Result | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepMatrix:
+    """Models by suites."""
+
+    suites: tuple[str, ...]
+    lines: tuple[MatrixLine, ...]
+    signatures: tuple[Signature, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepContrast:
+    """Two sweeps on one check at one training step; without a step, at all of them together."""
+
+    step: float | None
+    contrast: Contrast
+
+
+@dataclass(frozen=True, slots=True)
+class SweepComparison:
+    """Two sweeps, step by step: the difference of the second from the first."""
+
+    first: str
+    second: str
+    steps: tuple[StepContrast, ...]
+    """In the order of suites, checks and steps; what is over all steps comes first."""
+    warnings: tuple[str, ...] = ()
+
+
+def placed(sweep: Sweep, runs: Sequence[Run]) -> list[Placed]:
+    """The runs whose names tell their steps."""
+    found = []
+    for run in runs:
+        if run.status == "complete" and (step := step_in(run)) is not None:
+            training = training_of(run.specification or run.model)
+            found.append(Placed(run, step, _SEED.sub("", training) or training))
+    return found
+
+
+def sweep_curves(
+    reader: RunReader,
+    sweeps: Sequence[Sweep],
+    *,
+    suites: Sequence[str] = (),
+    checks: Sequence[str] = (),
+    by: str = "",
+) -> Curves:
+    """A curve for each suite and training, or for each value of the field `by` (`phenomenon`) of each.
+
+    Runs of one training at one step are its seeds: their mean, give or take one standard deviation.
+    """
+    found: dict[tuple[str, str, str, str], dict[float, list[tuple[int, Result, Estimate]]]] = {}
+    numbers: list[int] = []
+    for sweep in sweeps:
+        places = placed(sweep, runs_of(reader, sweep))
+        numbers += (place.run.id for place in places)
+        results = _results(reader, [place.run.id for place in places], whole=bool(by or checks))
+        for place in places:
+            series = sweep.name if len(sweeps) > 1 else place.training
+            for result in results.get(place.run.id, ()):
+                if result.status != "complete" or not _fits(result.suite, suites):
+                    continue
+                for name, estimate in _wanted(result, checks, by):
+                    key = (name, estimate.check, series, result.kind)
+                    found.setdefault(key, {}).setdefault(place.step, []).append((place.run.id, result, estimate))
+    curves = tuple(curve for key, points in found.items() if (curve := _named(key, points)))
+    if not curves:
+        names = " and ".join(str(sweep) for sweep in sweeps)
+        raise InputError(
+            f"{names}: no check was asked at two training steps that the models' names tell (step1000, checkpoint-20), "
+            "so there is no curve to draw"
+        )
+    return Curves(curves, signatures(reader, numbers))
+
+
+def sweep_matrix(reader: RunReader, sweep: Sweep) -> SweepMatrix:
+    """Every model of a sweep by every suite."""
+    every = members(reader, sweep)
+    runs = [member.run.id for member in every if member.run is not None]
+    by_run = {run: {result.suite: result for result in some} for run, some in _results(reader, runs).items()}
+    met = dict.fromkeys(suite for own in by_run.values() for suite in own)
+    suites = tuple(dict.fromkeys([*(name for name in sweep.suites if name in met), *met])) or sweep.suites
+    return SweepMatrix(suites, tuple(_line(member, by_run, suites) for member in every), signatures(reader, runs))
+
+
+def signatures(reader: RunReader, runs: Sequence[int]) -> tuple[Signature, ...]:
+    """The signatures of the results of some runs, each once."""
+    marks = ",".join("?" * len(runs))
+    rows = reader.each(f"SELECT DISTINCT signature FROM results WHERE run IN ({marks})", *runs)
+    return tuple(Signature(tuple((str(k), str(v)) for k, v in json.loads(row["signature"]))) for row in rows)
+
+
+def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Choice) -> SweepComparison:
+    """The difference of the second sweep from the first at each step that both have, and over all these steps.
+
+    At a step the runs of a sweep are its seeds, taken together item by item; over all steps each counts the same,
+    whether it has many seeds or few. Holm's correction is for all tests.
+    """
+    sides = [_by_step(sweep, runs_of(store.reader, sweep)) for sweep in (first, second)]
+    shared = sorted(sides[0].keys() & sides[1].keys())
+    if not shared:
+        raise InputError(f"{first} and {second} have no training step in common that the models' names tell")
+    found: list[StepContrast] = []
+    warnings: dict[str, None] = {}
+    whole = [[run for step in shared for run in side[step]] for side in sides]
+    steps = [[step for step in shared for _ in side[step]] for side in sides] if len(shared) > 1 else None
+    for step, couple in [(None, whole), *((step, [side[step] for side in sides]) for step in shared)]:
+        made = compare(store, couple, replace(choice, items=0), steps if step is None else None)
+        found += (StepContrast(step, contrast) for contrast in made.contrasts)
+        warnings |= dict.fromkeys(made.warnings)
+    corrected = holm([one.contrast.p for one in found])
+    found = [replace(one, contrast=replace(one.contrast, p_holm=p)) for one, p in zip(found, corrected, strict=True)]
+    order = {key: place for place, key in enumerate(dict.fromkeys(map(_test, found)))}
+    found.sort(key=lambda one: order[_test(one)])
+    return SweepComparison(first.name, second.name, tuple(found), tuple(warnings))
+
+
+def _test(one: StepContrast) -> tuple[str, str]:
+    return one.contrast.suite, one.contrast.check
+
+
+def _by_step(sweep: Sweep, runs: Sequence[Run]) -> dict[float, list[int]]:
+    found: dict[float, list[int]] = {}
+    for place in placed(sweep, runs):
+        found.setdefault(place.step, []).append(place.run.id)
+    return found
+
+
+def _results(reader: RunReader, runs: Sequence[int], *, whole: bool = False) -> dict[int, list[Result]]:
+    """The results of runs: as an overview has them, or whole where groups or other checks are asked for."""
+    if whole:
+        return {run: [stored.result for stored in reader.stored(run)] for run in runs}
+    found: dict[int, list[Result]] = {}
+    for summary in reader.overview(runs) if runs else ():
+        if not summary.fault:
+            found.setdefault(summary.run, []).append(result_of(summary))
+    return found
+
+
+def result_of(summary: Summary) -> Result:
+    """What an overview has of a result, as a result."""
+    return Result(
+        summary.suite,
+        summary.kind,
+        summary.model,
+        summary.status,
+        Signature(),
+        summary.n,
+        summary.estimates,
+        checks=summary.checks,
+    )
+
+
+def _wanted(result: Result, checks: Sequence[str], by: str) -> Iterator[tuple[str, Estimate]]:
+    """The estimates that are asked for, each with what its line is called."""
+    first = result.headline
+    for estimate in result.estimates:
+        fits = _fits(estimate.check, checks) if checks else first is not None and estimate.check == first.check
+        group = Group.parse(estimate.group)
+        if fits and not by and group.is_overall:
+            yield result.suite, estimate
+        elif fits and by and group.field == by:
+            yield group.value, estimate
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _named(
+    key: tuple[str, str, str, str], points: Mapping[float, Sequence[tuple[int, Result, Estimate]]]
+) -> Curve | None:
+    made = curve_through(key, points)
+    return None if made is None else replace(made, suite=key[0])
+
+
+def _line(member: Member, by_run: Mapping[int, Mapping[str, Result]], suites: Sequence[str]) -> MatrixLine:
+    run = member.run
+    if run is None:
+        return MatrixLine(str(member.model), None, "missing", (None,) * len(suites))
+    own = by_run.get(run.id, {})
+    return MatrixLine(str(member.model), run.id, run.status, tuple(own.get(suite) for suite in suites))

@@ -1,0 +1,168 @@
+"""Sweeps in the run store: many models asked the same suites, as one thing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wug.errors import StoreError, UnknownName
+from wug.results.reader import Run, RunReader
+
+PREFIX = "sweep:"
+"""What stands before the name or the number of a sweep where a run may stand too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A model that is to be asked."""
+
+    specification: str
+    """`kind:name@revision`."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Those that the user gave, in the order of their names."""
+
+    def __str__(self) -> str:
+        given = "&".join(f"{name}={value}" for name, value in self.options)
+        return f"{self.specification}?{given}" if given else self.specification
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Models that were asked the same suites by one command, given once or several times."""
+
+    id: int
+    name: str
+    command: str
+    started: str
+    models: tuple[Planned, ...]
+    """All that are to be asked, as the patterns gave them."""
+    suites: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{PREFIX}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A model of a sweep, and its run; None where it was not asked yet."""
+
+    model: Planned
+    run: Run | None
+
+
+def plan_text(models: Iterable[Planned], suites: Iterable[str]) -> str:
+    """What a sweep has in it, as the store keeps it."""
+    listed = [[model.specification, dict(model.options)] for model in models]
+    return json.dumps({"models": listed, "suites": list(suites)}, ensure_ascii=True)
+
+
+def sweeps(reader: RunReader, *, removed: bool = False) -> list[Sweep]:
+    """All sweeps, the latest first, but those of which every run was removed; or those with runs that were."""
+    here, gone = (
+        f"EXISTS (SELECT 1 FROM runs WHERE sweep = sweeps.id AND removed IS {state})" for state in ("NULL", "NOT NULL")
+    )
+    wanted = gone if removed else f"{here} OR NOT {gone}"
+    return [_sweep_of(row) for row in reader.each(f"SELECT * FROM sweeps WHERE {wanted} ORDER BY id DESC")]
+
+
+def every_run(reader: RunReader, text: str, *, removed: bool = False) -> list[Run]:
+    """All runs of the sweep that a text names, also those that were followed by later ones of the same model.
+
+    Of runs that were removed where `removed` says so.
+    """
+    sweep = find(reader, text, removed=removed)
+    found = [run for run in reader.runs(removed=removed) if run.sweep == sweep.id]
+    if not found:
+        raise StoreError(f"{sweep} has no run yet")
+    return found
+
+
+def find(reader: RunReader, text: str, *, removed: bool = False) -> Sweep:
+    """The sweep of that name or number, `sweep:` before it or not; of several with one name, the latest."""
+    wanted = text.removeprefix(PREFIX)
+    known = sweeps(reader, removed=removed)
+    for sweep in known:
+        if wanted == sweep.name or (wanted.isascii() and wanted.isdigit() and int(wanted) == sweep.id):
+            return sweep
+    if not known and removed:
+        raise StoreError(f"no run of a sweep {wanted!r} was removed")
+    if not known:
+        raise StoreError(f"no sweep {wanted!r} in {reader.path}; there is none yet: wug run SUITE --model 'kind:name*'")
+    raise UnknownName("sweep", wanted, {sweep.name for sweep in known})
+
+
+def finished(reader: RunReader, sweep: int, key: str, specification: str) -> int | None:
+    """The complete run of a sweep with this key, of the model so named; None where there is none.
+
+    Two folders may hold the same model: each has its run.
+    """
+    row = reader.one(
+        "SELECT id FROM runs WHERE sweep = ? AND key = ? AND specification = ? AND status = 'complete'"
+        " AND removed IS NULL ORDER BY id DESC LIMIT 1",
+        *(sweep, key, specification),
+    )
+    return None if row is None else int(row["id"])
+
+
+def finished_at(reader: RunReader, sweep: int, model: Planned, commit: str) -> int | None:
+    """The complete run of a sweep of a model as it was at a commit of the hub; None where there is none."""
+    rows = reader.each(
+        "SELECT id, key, model FROM runs WHERE sweep = ? AND specification = ? AND status = 'complete'"
+        " AND removed IS NULL ORDER BY id DESC",
+        *(sweep, model.specification),
+    )
+    fitting = (
+        row["id"] for row in rows if _given(row["key"]) == model.options and row["model"].endswith(f"@{commit:.12}")
+    )
+    return next(fitting, None)
+
+
+def members(reader: RunReader, sweep: Sweep) -> list[Member]:
+    """Every model of the sweep, in its order, with its run: the latest that is complete, or else the latest."""
+    found = _runs_by_model(reader, sweep)
+    return [Member(model, found.get(model)) for model in sweep.models]
+
+
+def runs_of(reader: RunReader, sweep: Sweep) -> list[Run]:
+    """The runs of a sweep's models, in the sweep's order."""
+    return [member.run for member in members(reader, sweep) if member.run is not None]
+
+
+def counts(members: Iterable[Member]) -> Mapping[str, int]:
+    """How many models have a run of which status; `missing` are those without one."""
+    return Counter("missing" if member.run is None else member.run.status for member in members)
+
+
+def _runs_by_model(reader: RunReader, sweep: Sweep) -> dict[Planned, Run]:
+    keys = {
+        row["id"]: row["key"]
+        for row in reader.each("SELECT id, key FROM runs WHERE sweep = ? AND removed IS NULL", sweep.id)
+    }
+    found: dict[Planned, Run] = {}
+    for run in reversed(reader.runs()):  # a model whose files changed has a later run under the same name
+        if run.id in keys:
+            model = Planned(run.specification or run.model, _given(keys[run.id]))
+            if run.status == "complete" or model not in found or found[model].status != "complete":
+                found[model] = run
+    return found
+
+
+def _given(key: Any) -> tuple[tuple[str, str], ...]:
+    """The options that a run's model was given, as its key has them."""
+    try:
+        return tuple(sorted(json.loads(key)[1]["given"].items()))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return ()
+
+
+def _sweep_of(row: Any) -> Sweep:
+    try:
+        plan = json.loads(row["plan"])
+        models = tuple(Planned(str(name), tuple(sorted(given.items()))) for name, given in plan["models"])
+        suites = tuple(map(str, plan["suites"]))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise StoreError(f"the run store is damaged: what sweep {row['id']} has in it cannot be read") from None
+    return Sweep(row["id"], str(row["name"]), str(row["command"]), str(row["started"]), models, suites)

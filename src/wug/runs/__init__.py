@@ -1,1 +1,0 @@
-"""Runs: asking, keeping, resuming."""

@@ -1,0 +1,174 @@
+"""How far a run is: what it says while it goes on, and what a killed one leaves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from evaluating import record
+from wug.errors import ModelError
+from wug.results.progress import Progress, Report, duration, in_words
+from wug.results.reader import RunReader, alive
+from wug.results.store import Store
+from wug.types import Outcome, Request, Scored, Suite
+
+
+@dataclass
+class Lengths:
+    """Scores a text by its length, two at a time, and looks into the store at every chunk."""
+
+    look: Any = None
+    seen: list[Any] = field(default_factory=list)
+    id: str = "fake/lengths@1"
+    options: dict[str, str] = field(default_factory=dict)
+    chunk: int = 2
+    ordered: bool = False
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        if self.look is not None:
+            self.seen.append(self.look())
+        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
+
+
+@dataclass
+class Texts:
+    """A suite that asks for some texts up front, and then for one more for each of them."""
+
+    name: str
+    texts: Sequence[str]
+    more: Sequence[str] = ()
+    fault: BaseException | None = None
+    kind: str = "pairs"
+    needs: Literal["scorer", "generator"] = "scorer"
+    checksum: str = "1f"
+    options: dict[str, str] = field(default_factory=dict)
+    checks: tuple[Any, ...] = ()
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def sample(self, items: int) -> Suite:
+        raise NotImplementedError
+
+    def requests(self) -> list[Request]:
+        return [Request(text) for text in self.texts]
+
+    def run(self, model: Any) -> Iterator[Outcome]:
+        if self.fault is not None:
+            raise self.fault
+        for answer in (*model.score(self.requests()), *model.score([Request(text) for text in self.more])):
+            yield Outcome(answer.text, "surprisal", answer.surprisal())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "wug.db")
+
+
+@pytest.fixture
+def every_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store is told of everything, however soon."""
+    monkeypatch.setattr("wug.results.progress.OFTEN", 0.0)
+
+
+def test_a_run_says_how_many_questions_are_answered_while_it_goes_on(store: Store, every_word: None) -> None:
+    model = Lengths(lambda: _far(store.reader))
+    record([Texts("one", "abcd"), Texts("two", "cdef")], model, command="wug run", store=store)
+    # a to f are six different questions, asked two at a time; both suites are judged when all are answered.
+    assert model.seen == [(0, 6, 0), (2, 6, 0), (4, 6, 0)]
+    assert _far(store.reader) == (6, 6, 2)
+
+
+def test_questions_that_depend_on_answers_are_added_when_they_come(store: Store, every_word: None) -> None:
+    model = Lengths(lambda: _far(store.reader))
+    record([Texts("one", "ab", "xyz")], model, command="wug run", store=store)
+    assert model.seen == [(0, 2, 0), (2, 5, 0), (4, 5, 0)]
+    assert _far(store.reader) == (5, 5, 1)
+
+
+def test_results_come_while_a_long_run_goes_on(store: Store, every_word: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wug.evaluation.cached_model.CHUNKS_PER_GROUP", 1)
+    model = Lengths(lambda: _far(store.reader))
+    record([Texts("one", "ab"), Texts("two", "c"), Texts("three", "de")], model, command="wug run", store=store)
+    # The first suite fills a group by itself; the second waits for the third.
+    assert model.seen == [(0, 5, 0), (2, 5, 1), (4, 5, 1)]
+    assert _far(store.reader) == (5, 5, 3)
+
+
+def test_a_model_that_is_asked_in_order_says_how_far_it_is_too(store: Store, every_word: None) -> None:
+    model = Lengths(lambda: _far(store.reader), ordered=True)
+    record([Texts("one", "ab"), Texts("two", "ab")], model, command="wug run", store=store)
+    assert model.seen == [(0, 4, 0), (2, 4, 0), (2, 4, 1), (4, 4, 1)]  # the empty list of `more` is asked too
+
+
+def test_the_store_is_told_at_most_once_a_second(store: Store) -> None:
+    now = [100.0]
+    number = store.begin("k", "m", "wug run")
+    report = Report(None, lambda: now[0])
+    report.begin(store, number, 3, done=10, questions=110)
+    for done, at in ((20, 100.4), (30, 100.9), (60, 105.0), (61, 105.5)):
+        now[0] = at
+        report.answered(done, 110)
+    found = store.run(number).progress
+    assert found == Progress(60, 110, 0, 3, cached=10, began=100.0, told=105.0)
+    assert found.rate == 10  # 50 answered in 5 seconds, without the 10 that the cache knew
+    assert found.left == 5
+    assert in_words(found) == "60 of 110 questions · 10 a second · 5 s left · 0 of 3 suites done"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "0 s"), (59, "59 s"), (100, "2 min"), (3600, "1 h"), (7900, "2 h 12 min")]
+)
+def test_a_time_is_told_no_more_exactly_than_it_is_known(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_a_run_that_fails_keeps_what_it_said(store: Store) -> None:
+    class Broken(Lengths):
+        def score(self, requests: Sequence[Request]) -> list[Scored]:
+            raise ModelError("the server at port 9 does not answer")
+
+    with pytest.raises(ModelError):
+        record([Texts("one", "ab")], Broken(), command="wug run", store=store)
+    assert (store.run(1).status, store.run(1).message) == ("failed", "the server at port 9 does not answer")
+    assert _far(store.reader) == (0, 2, 0)
+
+
+def test_a_run_that_is_taken_up_again_says_anew_how_far_it_is(store: Store) -> None:
+    number = store.begin("k", "m", "wug run")
+    Report().begin(store, number, 3, 5, 9)
+    store.finish(number, "interrupted")
+    assert store.begin("k", "m", "wug run") == number
+    assert store.run(number).progress is None
+
+
+def test_a_process_that_was_killed_and_is_not_waited_for_does_not_go_on() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert alive(os.uname().nodename, child.pid)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and its entry is left
+    assert not alive(os.uname().nodename, child.pid)
+    child.communicate()
+
+
+def test_what_a_thread_reads_in_a_snapshot_is_of_one_moment(store: Store) -> None:
+    reader = RunReader(store.path)
+    number = store.begin("k", "m", "wug run")
+    with reader.snapshot():
+        assert reader.run(number).name is None
+        store.change("UPDATE runs SET name = 'new' WHERE id = ?", number)
+        assert reader.run(number).name is None
+    assert reader.run(number).name == "new"
+
+
+def _far(reader: RunReader) -> tuple[int, int, int] | None:
+    found = reader.runs()[0].progress
+    return None if found is None else (found.done, found.questions, found.judged)

@@ -1,0 +1,101 @@
+"""The run store: what goes in comes out, and a broken run is taken up again."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from wug.errors import StoreError
+from wug.results import store as stores
+from wug.results.store import Store
+from wug.types import Estimate, Outcome, Result, Signature
+
+RESULT = Result(
+    suite="number <script>",
+    kind="syntaxgym",
+    model="causal/x@1",
+    status="complete",
+    signature=Signature.read("wug:0|suite:number@1"),
+    n=2,
+    estimates=(Estimate("prediction_0", "all", 0.5, 2, 0.09, 0.91, "wilson"), Estimate("bleu", "all", 31.4, 2)),
+    warnings=("café",),
+    outcomes=(
+        Outcome("1", "prediction_0", True, {"circuit": "Agreement"}, {"margin": -1.5}),
+        Outcome("2", "prediction_0", False),
+        Outcome("2", "surprisal", 3.25),
+        Outcome("2", "all_predictions", None),
+    ),
+    descriptions={"prediction_0": "the verb …"},
+    meta={"regions": {"1": "verb"}},
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "wug.db")
+
+
+def test_a_result_comes_back_as_it_was(store: Store) -> None:
+    number = store.begin("key", "causal/x@1", "wug run x")
+    store.add(number, RESULT)
+    store.finish(number, "complete")
+    assert store.results(number) == [RESULT]
+    assert store.results(number, outcomes=False)[0].outcomes == ()
+    assert [(run.id, run.status, run.suites, run.command) for run in store.runs()] == [(1, "complete", 1, "wug run x")]
+
+
+def test_a_complete_run_is_never_written_over(store: Store) -> None:
+    first = store.begin("key", "m", "c")
+    store.finish(first, "complete")
+    assert store.begin("key", "m", "c") != first
+
+
+def test_a_run_whose_process_died_is_taken_up_under_its_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = store.begin("key", "m", "c")
+    store.add(first, RESULT)
+    monkeypatch.setattr(stores, "alive", lambda host, pid: False)
+    assert store.begin("key", "m", "c") == first
+    assert store.results(first) == []
+    assert store.begin("another key", "m", "c") != first
+
+
+def test_a_run_that_still_goes_on_elsewhere_is_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: 1)  # pid 1 always lives
+    first = store.begin("key", "m", "c")
+    monkeypatch.undo()
+    assert store.begin("key", "m", "c") != first
+
+
+def test_an_unknown_run_says_which_there_are(store: Store) -> None:
+    with pytest.raises(StoreError, match="there is none yet"):
+        store.results(3)
+    store.begin("key", "m", "c")
+    with pytest.raises(StoreError, match=r"no run 3 .* the latest is 1"):
+        store.run(3)
+
+
+def test_a_store_of_a_newer_program_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "wug.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("PRAGMA user_version=99")
+    db.close()
+    with pytest.raises(StoreError, match="newer wug"):
+        Store(path)
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wug.db"
+    path.write_bytes(b"something else entirely, and quite long" * 30)
+    with pytest.raises(StoreError, match="Choose another with --db"):
+        Store(path)
+
+
+def test_a_run_whose_process_was_killed_is_listed_as_interrupted(store: Store) -> None:
+    number = store.begin("key", "m", "c")
+    assert store.run(number).status == "running"
+    store._db.execute("UPDATE runs SET pid = 2147483646")  # no process has this number
+    assert store.run(number).status == "interrupted"

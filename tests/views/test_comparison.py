@@ -1,0 +1,137 @@
+"""A comparison as people and programs read it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from made_runs import keep, outcomes, result
+from wug.results.comparison import Choice, Comparison, compare
+from wug.results.store import Store
+from wug.views import comparison as report
+from wug.views.comparison_chart import chart, figures
+from wug.views.page import Report, render
+
+A, B = "causal/a@1", "causal/b@2"
+EVIL = "<img src=x onerror=alert(1)>|{{ 7 * 7 }} `$x_%\\"
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Comparison:
+    """B has all 30 right, of which A has 10; on the second suite they differ in numbers."""
+    keep_both(tmp_path, "words")
+    return compare(Store(tmp_path / "wug.db"), [[1], [2]], Choice(items=2))
+
+
+def keep_both(folder: Path, suite: str) -> None:
+    for model, right in ((A, 10), (B, 30)):
+        keep(
+            folder / "wug.db",
+            result(suite, model, outcomes({"accuracy": [True] * right + [False] * (30 - right)}, margin=right)),
+            result("forms", model, outcomes({"f1": [right / 40, 0.25, 0.125]})),
+        )
+
+
+def shown(found: Comparison, width: int = 160) -> str:
+    out = io.StringIO()
+    report.show(found, Console(file=out, width=width))
+    return out.getvalue()
+
+
+def test_the_table_says_who_is_better_by_how_much_and_how_surely(found: Comparison) -> None:
+    text = shown(found)
+    row = next(line for line in text.splitlines() if line.startswith("words"))
+    for part in ("30", "33.3 %", "100.0 %", "+66.7 pp", "B better", "exact McNemar; tango", "<0.0001"):
+        assert part in row
+    assert "B − A" in text
+    assert "corrected for all 2 tests shown" in text
+    numbers = next(line for line in text.splitlines() if line.startswith("forms"))
+    assert "no difference shown" in numbers
+
+
+def test_a_narrow_terminal_loses_nothing(found: Comparison) -> None:
+    text = shown(found, width=80)
+    for part in ("words · accuracy", "A 33.3 %   B 100.0 %   B − A +66.7 pp", "B better", "exact McNemar; tango"):
+        assert part in text
+    assert "…" not in text.split("\nwug:0|")[0]  # which the common signature may have
+
+
+def test_the_items_that_differ_are_listed_with_what_explains_them(found: Comparison) -> None:
+    text = shown(found)
+    assert "both right 10 · only A 0 · only B 20 · neither 0" in text
+    assert "20 items differ; 2 of them" in text
+    assert "  11  only B right\n      sentence: sentence 11\n      A  margin: 10\n      B  margin: 30\n" in text
+
+
+def test_lower_p_is_never_shown_as_0() -> None:
+    assert [report.p_text(p) for p in (1.0, 0.049, 0.0012, 0.00001)] == ["1.000", "0.049", "0.0012", "<0.0001"]
+
+
+def test_json_has_every_number(found: Comparison) -> None:
+    data = json.loads(report.as_json(found))
+    first = data["contrasts"][0]
+    assert (first["first"], first["second"], first["only_second"], first["verdict"]) == ("A", "B", 20, "B better")
+    assert first["p"] == 2 / 2**20
+    assert len(first["signatures"]) == 2
+    assert [side["name"] for side in data["sides"]] == [A, B]
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_tables_for_programs_have_a_row_a_contrast(found: Comparison, form: str, delimiter: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(report.FORMATS[form](found)), delimiter=delimiter))
+    assert [(row["suite"], row["n"], row["unit"]) for row in rows] == [
+        ("words", "30", "share"),
+        ("forms", "3", "number"),
+    ]
+    assert float(rows[0]["difference"]) == pytest.approx(2 / 3)
+    assert rows[0]["signatures"].startswith("wug:0|suite:words@1f3a|model:causal/a@1")
+
+
+def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path: Path) -> None:
+    keep_both(tmp_path, EVIL)
+    text = report.as_latex(compare(Store(tmp_path / "wug.db"), [[1], [2]]))
+    body = [line for line in text.splitlines() if not line.startswith("%")]
+    assert body[:3] == [
+        r"\begin{tabular}{llrrrrcrrll}",
+        r"\toprule",
+        r"suite & check & n & A & B & B $-$ A & 95 \% interval & p & Holm p & verdict & test; interval \\",
+    ]
+    expected = (
+        r"\textless{}img src=x onerror=alert(1)\textgreater{}\textbar{}\{\{ 7 * 7 \}\} "
+        r"\char96{}\$x\_\%\textbackslash{} & accuracy & 30 & 33.3 \% & 100.0 \% & +66.7 pp &"
+    )
+    assert body[4].startswith(expected)
+    assert body[-2:] == [r"\bottomrule", r"\end{tabular}"]
+
+
+def test_markdown_shows_names_as_they_are(tmp_path: Path) -> None:
+    keep_both(tmp_path, EVIL)
+    text = report.as_markdown(compare(Store(tmp_path / "wug.db"), [[1], [2]]))
+    row = next(line for line in text.splitlines() if "accuracy" in line)
+    assert row.startswith(r"| &lt;img src=x onerror=alert(1)>\|{{ 7 \* 7 }} \`$x\_%\\ | accuracy | 30 |")
+
+
+def test_charts_have_a_panel_for_shares_and_one_for_each_number(found: Comparison) -> None:
+    titles = [figure.title for figure in figures(found)]
+    assert titles == ["Differences in per cent right", "Differences in f1"]
+    spec = chart(found).to_dict()
+    assert spec["title"]["subtitle"] == ["A = a", "B = b"]
+    axis = spec["vconcat"][0]["layer"][1]["encoding"]["x"]["title"]
+    assert axis == "B − A in percentage points   (right of 0: B higher, left: A higher)"
+
+
+def test_the_report_shows_the_comparison_with_names_as_text(tmp_path: Path) -> None:
+    keep_both(tmp_path, EVIL)
+    store = Store(tmp_path / "wug.db")
+    reports = [Report(one, run=number) for number in (1, 2) for one in store.results(number)]
+    page = render(reports, compare(store, [[1], [2]], Choice(items=3)))
+    assert '<details class="suite comparison" id="comparison"' in page
+    assert "<strong>B better</strong>" in page
+    assert "only B right" in page
+    assert "<img src=x" not in page
+    assert '<details class="suite comparison" id="comparison"' not in render(reports)

@@ -1,0 +1,99 @@
+"""What a person sees at a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.console import Console
+
+from wug.types import Check, Estimate, Result, Signature
+from wug.views.table import cells
+from wug.views.terminal import show
+
+
+def shown(*results: Result, by: Sequence[str] | None = None) -> str:
+    out = io.StringIO()
+    show(results, Console(file=out, width=120), by)
+    return out.getvalue()
+
+
+def result(estimates: Sequence[Estimate], **more: object) -> Result:
+    made = Result("words", "pairs", "m", "complete", Signature.read("wug:1|suite:words|model:m"), 9, tuple(estimates))
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def share(check: str, group: str, value: float) -> Estimate:
+    return Estimate(check, group, value, 9, 0.0, 1.0, "wilson")
+
+
+def test_groups_stand_below_their_check_field_by_field_with_numbers_in_order() -> None:
+    groups = ["depth=10", "function=copy", "depth=2", "function=append"]
+    found = result([share("accuracy", "all", 0.5), *(share("accuracy", group, 0.5) for group in groups)])
+    text = shown(found, by=["all"])
+    places = [text.index(group) for group in ("depth=2", "depth=10", "function=copy", "function=append")]
+    assert places == sorted(places)
+
+
+def test_a_field_of_one_value_says_nothing_more_than_all() -> None:
+    assert "type=" not in shown(result([share("accuracy", "all", 0.5), share("accuracy", "type=nonce", 0.5)]))
+
+
+def test_a_field_of_many_groups_is_left_for_those_who_ask_for_it() -> None:
+    names = [share("accuracy", f"paradigm=p{n}", 0.5) for n in range(67)]
+    found = result([share("accuracy", "all", 0.5), *names])
+    assert "paradigm=" not in shown(found)
+    assert "also by paradigm: --by paradigm" in shown(found)
+    assert shown(found, by=["paradigm"]).count("paradigm=") == 67
+
+
+def test_of_many_checks_only_the_first_is_broken_down() -> None:
+    checks = [share(check, group, 0.5) for check in ("one", "two", "six") for group in ("all", "n=1", "n=2")]
+    text = shown(result(checks))
+    assert text.count("n=1") == 1
+    assert "more checks and groups: --format csv" in text
+
+
+def test_a_suite_may_say_which_checks_are_headlines() -> None:
+    found = result([share("good", "all", 0.5), share("obscure", "all", 0.5)])
+    found = replace(found, checks=(Check("good"), Check("obscure", headline=False)))
+    assert "obscure" not in shown(found)
+    assert "more checks and groups" in shown(found)
+    assert "obscure" not in shown(*[found] * 4)
+
+
+def test_a_deviation_over_runs_comes_after_a_plus_minus_sign() -> None:
+    runs = Estimate("accuracy", "all", 0.8, 3, 0.79, 0.81, "population sd of shares")
+    epochs = Estimate("peak_epoch", "all", 3.0, 3, 2.5, 3.5, "sd")
+    found = replace(result([runs, epochs]), checks=(Check("accuracy"), Check("peak_epoch", "count")))
+    assert cells(found, runs) == ("80.0 %", "± 1.0")
+    assert cells(found, epochs) == ("3", "± 0.5")
+
+
+def test_a_share_by_source_is_in_per_cent_and_a_mean_at_a_bound_says_that_it_has_no_interval() -> None:
+    share = Estimate("consistency", "all", 0.9, 8, 0.5, 1.0, "wilson, by source")
+    mean = Estimate("edit_distance", "all", 0.04, 50, method="none: only 1 of 50 values differ from 0")
+    bleu = Estimate("bleu", "all", 99.0, 50)
+    found = replace(
+        result([share, mean, bleu]),
+        checks=(Check("consistency"), Check("edit_distance", "tokens", "lower"), Check("bleu", "score")),
+    )
+    assert cells(found, share) == ("90.0 %", "[50.0, 100.0]")
+    assert cells(found, mean) == ("0.04", "no interval")
+    assert cells(found, bleu) == ("99", "")
+
+
+def test_a_check_of_fewer_items_than_the_result_has_shows_its_n() -> None:
+    some = replace(share("accuracy", "all", 0.5), n=6)
+    found = replace(result([some, share("other", "all", 0.5)]), checks=(Check("accuracy", meaning="m"), Check("other")))
+    assert "m (n = 6)" in shown(found)
+    assert shown(found).count("n = ") == 1
+
+
+def test_a_result_without_a_judged_item_says_so_whatever_its_family() -> None:
+    found = result([], n=0, warnings=("4 of 4 pairs not judged: no token begins in one of the sentences",))
+    assert "0 items · m" in shown(found)
+    assert "no item was judged" in shown(found)
+    assert "predictions" not in shown(found)
+    assert "4 of 4 pairs not judged" in shown(found)
