@@ -12,8 +12,8 @@ from wug import registry, stats
 from wug.errors import ModelError, WugError
 from wug.evaluation.cached_model import CachedModel, Requests
 from wug.evaluation.handle import ModelHandle
-from wug.identity import OVERALL, ModelId
 from wug.evaluation.signature import signature
+from wug.identity import OVERALL, ModelId
 from wug.results.store import run_key
 from wug.scores import Texts
 from wug.types import Check, Estimate, Notice, Outcome, Result, Row, Signature, Status, Suite

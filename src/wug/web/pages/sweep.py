@@ -17,8 +17,8 @@ from wug.results.reader import Run, RunReader, Summary
 from wug.results.sweep_curves import placed, sweep_curves
 from wug.results.sweeps import Member, Sweep, counts, members, sweeps
 from wug.views.matrix import values_are
-from wug.views.sweep import figures
 from wug.views.parts import Figure
+from wug.views.sweep import figures
 from wug.web.downloads import figure_response, table_response
 from wug.web.pages.runs.grid_view import GridCell
 from wug.web.result_view import summary_headline
