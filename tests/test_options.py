@@ -167,7 +167,7 @@ def test_a_flag_reaches_the_models_that_have_the_option() -> None:
     [
         (
             "wug_agreement_pp -S metric=mean,sum -S join=detokenized -S eos=last_region -M dtype=bfloat16 -M bos=no",
-            "causal/wug-causal@89bcce70a285,bfloat16|bos:no|join:detokenized|eos:last_region|metric:sum,mean|unit:bits",
+            "causal/wug-causal@738b13d2168a,bfloat16|bos:no|join:detokenized|eos:last_region|metric:sum,mean|unit:bits",
         ),
         (
             "wug_coord --model wug-lstm -S target=word -M eos=yes",
@@ -176,7 +176,7 @@ def test_a_flag_reaches_the_models_that_have_the_option() -> None:
         ),
         (
             "wug_coord --target word --model wug-masked -M pll=original --no-mask-target",
-            "masked/wug-masked@9b4a3896eb83,float32|pll:original|target:word|normalise:none|mask_target:no",
+            "masked/wug-masked@bd03e3dd5633,float32|pll:original|target:word|normalise:none|mask_target:no",
         ),
         (
             "localism --model oracle:pcfgset?error=0.3&mistake=early&seed=5",
@@ -184,7 +184,7 @@ def test_a_flag_reaches_the_models_that_have_the_option() -> None:
         ),
         (
             "wug_cogs_gen -S smatch=yes -S seed=4 -S bleu=no -S dialect=cogs",
-            "seq2seq/wug-cogs@cbc60dae8a21,float32|beams:1|max_length:auto|dialect:cogs|edition:unpublished"
+            "seq2seq/wug-cogs@d4a5c6f2bb4b,float32|beams:1|max_length:auto|dialect:cogs|edition:unpublished"
             "|smatch:seed 4",
         ),
     ],

@@ -13,7 +13,6 @@ from wug.evaluation.opening import BUILTIN_MODELS, builtin_models, open_model
 from wug.types import Request
 
 MODELS = builtin_models()
-SCORING = ("wug-causal", "wug-lstm", "wug-masked")
 
 
 def test_there_are_five_and_every_family_has_one() -> None:
@@ -42,11 +41,14 @@ def test_a_card_says_how_the_model_was_made_and_what_it_knows(folder: Path) -> N
     assert "@" not in card
 
 
-@pytest.mark.parametrize("name", SCORING)
-def test_a_model_of_text_prefers_agreement(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("wug-causal", [-42.0908, -44.6022]), ("wug-lstm", [-42.5324, -43.7846]), ("wug-masked", [-27.3019, -32.0929])],
+)
+def test_a_model_of_text_prefers_agreement_by_the_same_margin_as_ever(name: str, expected: list[float]) -> None:
     good, bad = "The keys to the old cabinet are lost.", "The keys to the old cabinet is lost."
-    one, other = open_model(name, {"device": "cpu"}).score([Request(good), Request(bad)])
-    assert one.logprob() > other.logprob()
+    found = open_model(name, {"device": "cpu"}).score([Request(good), Request(bad)])
+    assert [scored.logprob() for scored in found] == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from command_line import wug
@@ -19,3 +21,15 @@ def test_answers_that_were_cut_off_are_told_of_each_time_and_everywhere(tmp_path
     assert CUT in " ".join(wug("show", 2, *files[:2]).out.split())
     assert wug("report", 2, *files[:2], "-o", tmp_path / "page.html").code == 0
     assert CUT in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_what_is_said_about_the_bos_token_is_said_once_for_all_suites_and_checkpoints(
+    tmp_path: Path, tiny_causal: Callable[..., Path]
+) -> None:
+    for step in (10, 20):
+        shutil.copytree(tiny_causal(), tmp_path / f"checkpoint-{step}")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.tsv").write_text("pattern\tsent\tsent_alt\np\tthe boy swims\tthe boy swim\n", encoding="utf-8")
+    suites = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
+    said = wug("run", *suites, "--model", f"causal:{tmp_path}/checkpoint-*", "--device", "cpu", "--workers", 1)
+    assert (said.code, said.err.count("after the BOS token")) == (0, 1), said.err

@@ -105,6 +105,59 @@ def test_a_model_without_a_start_mark_gives_no_probability_to_the_first_token(ti
     assert_same(scored.logprobs, plain(folder, "the boy swims", bos=False))
 
 
+def with_default_start(tokenizer: Any, start: str) -> Any:
+    """The tokenizer, which by default puts the token `start` before a text."""
+    from tokenizers import processors
+
+    special = [(start, tokenizer.convert_tokens_to_ids(start))]
+    template = processors.TemplateProcessing(single=f"{start} $A", special_tokens=special)
+    tokenizer.backend_tokenizer.post_processor = template
+    return tokenizer
+
+
+def test_a_bos_token_that_the_tokenizer_does_not_add_is_said_once(
+    tiny_causal: Maker, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        load(tiny_causal()).score([Request("the boy swims"), Request("the boy")])
+    (said,) = caplog.messages
+    assert said == (
+        "texts are scored after the BOS token '<|endoftext|>', but by default the tokenizer (TokenizersBackend) puts "
+        "no token before a text: other programs may give other numbers. bos=no scores them so, bos=yes as now and "
+        "without this warning"
+    )
+
+
+@pytest.mark.parametrize("bos", ["yes", "no"])
+def test_nothing_is_said_about_a_bos_token_that_was_asked_for_or_refused(
+    tiny_causal: Maker, caplog: pytest.LogCaptureFixture, bos: str
+) -> None:
+    with caplog.at_level(logging.WARNING, "wug"):
+        load(tiny_causal(), bos=bos)
+    assert not caplog.messages
+
+
+def test_nothing_is_said_about_a_bos_token_that_the_tokenizer_adds_or_does_not_have(
+    tiny_causal: Maker, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    adds = with_default_start(tiny.byte_level_tokenizer(), "<|endoftext|>")
+    with caplog.at_level(logging.WARNING, "wug"):
+        load(tiny.save_causal(tmp_path, tokenizer=adds))
+        load(tiny_causal("llama", "no_bos"))
+    assert not caplog.messages
+
+
+def test_a_token_that_the_tokenizer_adds_and_wug_does_not_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    adds = with_default_start(tiny.byte_level_tokenizer(bos=False), "<|endoftext|>")
+    with caplog.at_level(logging.WARNING, "wug"):
+        load(tiny.save_causal(tmp_path, tokenizer=adds))
+    (said,) = caplog.messages
+    assert said.startswith("texts are scored without a BOS token, but by default the tokenizer (TokenizersBackend) puts")
+    assert "'<|endoftext|>' before a text" in said
+
+
 def test_the_start_mark_can_be_left_out_or_named(tiny_causal: Maker) -> None:
     folder = tiny_causal()
     with_mark, without = load(folder), load(folder, bos="no")

@@ -58,9 +58,18 @@ def on_either_side(command: click.Command) -> click.Command:
 
 
 def begin_log() -> None:
-    """Let warnings go to stderr as lines."""
+    """Let warnings go to stderr as lines, each once for a command."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Levels())
+    given: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        line = record.getMessage()
+        repeated = record.levelno >= logging.WARNING and line in given
+        given.add(line)
+        return not repeated
+
+    handler.addFilter(is_new)
     logger = logging.getLogger("wug")
     logger.handlers[:] = [handler]
     logger.propagate = False

@@ -13,6 +13,7 @@ from wug.errors import ModelError
 from wug.train.corpus import Rows
 from wug.train.lesson import Batch
 from wug.train.shape import Shape
+from wug.train.tokens import save_tokenizer
 
 
 class TextLesson:
@@ -103,7 +104,7 @@ def save_model(model: Any, tokenizer: Any, folder: Path, dtype: str) -> None:
         # Beside, and then in its place: a full disk must not leave half of the weights.
         with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as aside:
             model.save_pretrained(aside, state_dict=weights)
-            tokenizer.save_pretrained(aside)
+            save_tokenizer(tokenizer, Path(aside))
             for file in sorted(Path(aside).iterdir(), reverse=True):  # config.json, which makes it a model, late
                 file.replace(folder / file.name)
     except Exception as error:  # safetensors and tokenizers have errors of their own for a full disk

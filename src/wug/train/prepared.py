@@ -13,6 +13,7 @@ import numpy as np
 
 from wug.train.checkpoint import Checkpoint
 from wug.train.corpus import Ids
+from wug.train.tokens import save_tokenizer
 
 
 def kept_ids(folder: Path, make: Callable[[], Ids]) -> Ids:
@@ -38,5 +39,5 @@ def kept_tokenizer(folder: Path, make: Callable[[], Any]) -> Any:
     if Checkpoint(folder).begun and (path / "tokenizer.json").exists():
         return AutoTokenizer.from_pretrained(path)
     tokenizer = make()
-    tokenizer.save_pretrained(path)
+    save_tokenizer(tokenizer, path)
     return tokenizer

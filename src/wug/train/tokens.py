@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 END = "<|endoftext|>"
@@ -10,10 +12,11 @@ OPENING, CLOSING, PADDING, UNKNOWN, MASK = "<s>", "</s>", "<pad>", "<unk>", "<ma
 
 
 def causal_tokenizer(units: Sequence[str], size: int) -> Any:
-    """A byte-level tokenizer of so many tokens, in which one special token opens and ends a text."""
+    """A byte-level tokenizer of `size` tokens that puts its one special token, BOS and EOS in one, before a text."""
     from transformers import PreTrainedTokenizerFast
 
-    return PreTrainedTokenizerFast(tokenizer_object=_byte_level(units, size, [END]), bos_token=END, eos_token=END)
+    backend = _byte_level(units, size, [END])
+    return PreTrainedTokenizerFast(tokenizer_object=backend, bos_token=END, eos_token=END, add_bos_token=True)
 
 
 def masked_tokenizer(units: Sequence[str], size: int) -> Any:
@@ -44,6 +47,20 @@ def word_tokenizer(words: Mapping[str, int]) -> Any:
         single=f"$A {CLOSING}", special_tokens=[(CLOSING, words[CLOSING])]
     )
     return PreTrainedTokenizerFast(tokenizer_object=backend, pad_token=PADDING, eos_token=CLOSING, unk_token=UNKNOWN)
+
+
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """Save a tokenizer so that other programs encode a text as it was in training.
+
+    Its class is named as in transformers 4: version 5 knows both names, version 4 only this one. Version 5 writes that
+    a text begins with BOS into tokenizer.json alone; many programs look for it among the settings.
+    """
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    if tokenizer.add_bos_token:
+        settings["add_bos_token"] = True
+    path.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def encode_all(tokenizer: Any, texts: list[str]) -> Iterator[list[int]]:

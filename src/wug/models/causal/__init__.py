@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +30,7 @@ from wug.models.causal.forward import Asked, Engine
 from wug.models.causal.fused import fuse_activations
 from wug.models.causal.tree import Batch
 from wug.models.causal.trial import choose_engine, position_limit
+from wug.models.masked.pieces import Frame
 from wug.options import Option
 from wug.scores import Beside, Scores
 from wug.stages import stage
@@ -46,7 +48,7 @@ TRAITS = Traits(
 OPTIONS = (
     DTYPE,
     DEVICE,
-    Option("bos", str, "auto", "prepend a start mark: auto (where the tokenizer has one), yes, no, or a token"),
+    Option("bos", str, "auto", "put a BOS token before each text: auto (if the tokenizer has one), yes, no, or a token"),
     Option(
         "boundary",
         ("no", "yes", "published"),
@@ -66,6 +68,8 @@ PIECE = {"cpu": 4096, "cuda": 16384}
 """Requests tokenised and planned at a time: more where a batch holds more."""
 GENERIC = ("TokenizersBackend", "PreTrainedTokenizerFast")
 """Classes of tokenizers that take everything from their files."""
+
+log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,8 @@ class CausalModel:
         self._spec = spec
         self._tokenise = shared_tokeniser(loaded.tokenizer)
         self._bos = _start_mark(loaded.tokenizer, options["bos"], spec)
+        if options["bos"] == "auto":
+            _compare_with_default(loaded.tokenizer, self._bos)
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
         self.chunk = _chunk(loaded.model)
@@ -331,6 +337,23 @@ def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
     if index is None or (index == tokenizer.unk_token_id and policy != tokenizer.unk_token):
         raise ModelError(f"{spec}: bos={policy}: the tokenizer has no such token")
     return index
+
+
+def _compare_with_default(tokenizer: Any, bos: int | None) -> None:
+    """Warn where a text begins otherwise than by the tokenizer's default, which most other programs use."""
+    default = Frame.of(tokenizer.backend_tokenizer).before
+    if default == (() if bos is None else (bos,)):
+        return
+    names = ", ".join(map(repr, tokenizer.convert_ids_to_tokens(list(default)))) or "no token"
+    log.warning(
+        "texts are scored %s, but by default the tokenizer (%s) puts %s before a text: other programs may give other "
+        "numbers. bos=%s scores them so, bos=%s as now and without this warning",
+        "without a BOS token" if bos is None else f"after the BOS token {tokenizer.convert_ids_to_tokens(bos)!r}",
+        type(tokenizer).__name__,
+        names,
+        "TOKEN" if default else "no",
+        "no" if bos is None else "yes",
+    )
 
 
 def _signed(options: Mapping[str, Any], dtype: str, *, marked: bool) -> dict[str, str]:
