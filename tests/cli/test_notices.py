@@ -29,7 +29,9 @@ def test_what_is_said_about_the_bos_token_is_said_once_for_all_suites_and_checkp
     for step in (10, 20):
         shutil.copytree(tiny_causal(), tmp_path / f"checkpoint-{step}")
     for name in ("one", "two"):
-        (tmp_path / f"{name}.tsv").write_text("pattern\tsent\tsent_alt\np\tthe boy swims\tthe boy swim\n", encoding="utf-8")
+        (tmp_path / f"{name}.tsv").write_text(
+            "pattern\tsent\tsent_alt\np\tthe boy swims\tthe boy swim\n", encoding="utf-8"
+        )
     suites = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
     said = wug("run", *suites, "--model", f"causal:{tmp_path}/checkpoint-*", "--device", "cpu", "--workers", 1)
     assert (said.code, said.err.count("after the BOS token")) == (0, 1), said.err

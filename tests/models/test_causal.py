@@ -154,7 +154,9 @@ def test_a_token_that_the_tokenizer_adds_and_wug_does_not_is_said(
     with caplog.at_level(logging.WARNING, "wug"):
         load(tiny.save_causal(tmp_path, tokenizer=adds))
     (said,) = caplog.messages
-    assert said.startswith("texts are scored without a BOS token, but by default the tokenizer (TokenizersBackend) puts")
+    assert said.startswith(
+        "texts are scored without a BOS token, but by default the tokenizer (TokenizersBackend) puts"
+    )
     assert "'<|endoftext|>' before a text" in said
 
 

@@ -189,7 +189,8 @@ def test_minicons_and_the_babylm_pipeline_give_the_pseudo_log_likelihoods_of_wug
 
 
 @pytest.mark.parametrize(
-    ("name", "source"), [("trained-seq2seq", "reverse A B"), ("wug-pcfg", "copy A1 B2"), ("wug-cogs", "A woman slept .")]
+    ("name", "source"),
+    [("trained-seq2seq", "reverse A B"), ("wug-pcfg", "copy A1 B2"), ("wug-cogs", "A woman slept .")],
 )
 def test_plain_transformers_writes_the_answers_of_wug(folders: dict[str, Path], name: str, source: str) -> None:
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer

@@ -48,7 +48,9 @@ TRAITS = Traits(
 OPTIONS = (
     DTYPE,
     DEVICE,
-    Option("bos", str, "auto", "put a BOS token before each text: auto (if the tokenizer has one), yes, no, or a token"),
+    Option(
+        "bos", str, "auto", "put a BOS token before each text: auto (if the tokenizer has one), yes, no, or a token"
+    ),
     Option(
         "boundary",
         ("no", "yes", "published"),
