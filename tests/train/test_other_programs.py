@@ -19,7 +19,7 @@ from answers import texts
 from command_line import wug
 from reference import reference
 from wug.files import read_lines
-from wug.runs.opening import builtin_models, open_model
+from wug.evaluation.opening import builtin_models, open_model
 from wug.types import Request
 
 SUBJECTS = ("The cat", "A dog", "The old man", "My aunt")
