@@ -18,8 +18,8 @@ import torch
 from answers import texts
 from command_line import wug
 from reference import reference
-from wug.files import read_lines
 from wug.evaluation.opening import builtin_models, open_model
+from wug.files import read_lines
 from wug.types import Request
 
 SUBJECTS = ("The cat", "A dog", "The old man", "My aunt")
