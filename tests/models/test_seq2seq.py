@@ -300,7 +300,7 @@ def test_a_folder_that_is_not_there_or_no_model_is_an_error(tmp_path: Path, tiny
         load(tmp_path / "nothing")
     with pytest.raises(ModelError, match=r"no config\.json"):
         load(tmp_path)
-    with pytest.raises(ModelError, match="gpt2 is not a sequence-to-sequence model. Use causal:"):
+    with pytest.raises(ModelError, match=r"gpt2 is not a sequence-to-sequence model. Use causal:"):
         load(tiny_causal("gpt2"))
 
 

@@ -15,6 +15,7 @@ from wug.families.pairs.pair import Pair, Target, same, strata
 from wug.families.pairs.people import with_correlation_checks, with_correlations
 from wug.families.pairs.settings import GIVEN, Settings
 from wug.families.sampling import levels_of, limited, of_whole_file, sampled
+from wug.labels import of_suite
 from wug.scores import Scores, Texts
 from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from wug.errors import ModelError
 from wug.families.pcfgset.lines import squeeze
 from wug.families.sampling import limited, of_whole_file, sampled
+from wug.labels import of_suite
 from wug.types import Check, Generator, Notice, Row, Source, Suite, text_of
 
 Item = TypeVar("Item")
