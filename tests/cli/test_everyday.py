@@ -280,3 +280,30 @@ def test_blimp_is_shown_by_its_twelve_phenomena(tmp_path: Path) -> None:
         f"phenomenon=h{n}" for n in range(12)
     ]
     assert "also by term, paradigm: --by term" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("run", "wug_coord", "--limit", 1, "--limit", 2), "--limit"),
+        (("surprisal", "-", "--unit", "word", "--unit", "token"), "--unit"),
+        (("surprisal", "-", "--format=csv", "-o", "a.csv", "-o", "b.csv"), "-o"),
+        (("make", "cogs", "--seed", 1, "-o", "a", "--seed", 2), "--seed"),
+        (("export", "--to", "csv", "--to", "json"), "--to"),
+    ],
+)
+def test_an_option_of_one_value_that_is_given_twice_is_refused(arguments: tuple[object, ...], name: str) -> None:
+    said = wug(*arguments)
+    refused(said, f"{name} is given twice and takes one value")
+    assert said.code == 2
+
+
+def test_a_key_that_is_given_twice_is_refused() -> None:
+    twice = "metric is given twice: metric=sum, metric=mean"
+    refused(wug("run", "wug_agreement_pp", "-S", "metric=sum", "-S", "metric=mean"), "-S", twice)
+    refused(wug("run", "wug_agreement_pp", "--model", "wug-causal?bos=yes&bos=no"), "bos is given twice")
+
+
+def test_flags_and_repeatable_options_may_be_given_again() -> None:
+    said = wug("-q", "list", "suites", "-q", "-q")
+    assert said.code == 0, said.err

@@ -54,7 +54,9 @@ def examples(tmp_path: Path) -> Path:
 
 
 def train(kind: str, material: Path, folder: Path, *more: object) -> Said:
-    return wug("train", kind, material, "-o", folder, *KINDS.get(kind, TINY), *more)
+    usual = KINDS.get(kind, TINY)
+    pairs = (usual[place : place + 2] for place in range(0, len(usual), 2) if usual[place] not in more)
+    return wug("train", kind, material, "-o", folder, *itertools.chain(*pairs), *more)
 
 
 def curve(folder: Path) -> Any:

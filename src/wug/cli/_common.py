@@ -110,7 +110,11 @@ def pairs(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> d
         key, equals, content = text.partition("=")
         if not equals or not key:
             raise click.BadParameter(f"{text!r} is not key=value", ctx=ctx, param=param)
-        given[key.strip().replace("-", "_")] = content
+        name = key.strip().replace("-", "_")
+        if name in given:
+            message = f"{name} is given twice: {name}={given[name]}, {name}={content}"
+            raise click.BadParameter(message, ctx=ctx, param=param)
+        given[name] = content
     return given
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import click
 
@@ -48,13 +52,34 @@ FLAGS = (
 
 
 def on_either_side(command: click.Command) -> click.Command:
-    """The command, with the flags behind its own options and those of the commands in it."""
+    """The command, with the flags behind its own options and those of the commands in it.
+
+    An option of one value that is given twice is refused: click would keep the last one.
+    """
     known = {param.name for param in command.params}
     command.params.extend(flag for flag in FLAGS if flag.name not in known)
+    if not isinstance(command.make_parser, partial):
+        command.make_parser = partial(_refusing_repeats, command.make_parser)  # type: ignore[method-assign]
     if isinstance(command, click.Group):
         for below in command.commands.values():
             on_either_side(below)
     return command
+
+
+def _refusing_repeats(make: Callable[[click.Context], Any], ctx: click.Context) -> Any:
+    """The parser of a command, with a usage error for an option of one value that is given twice."""
+    parser = make(ctx)
+    parse = parser.parse_args
+
+    def parse_args(args: list[str]) -> Any:
+        opts, rest, order = parse(args=args)
+        for param, times in Counter(order).items():
+            if times > 1 and isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count):
+                raise click.UsageError(f"{param.opts[0]} is given twice and takes one value", ctx)
+        return opts, rest, order
+
+    parser.parse_args = parse_args
+    return parser
 
 
 def begin_log() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -70,5 +71,9 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
         user_path(name)  # which says what is wrong with it
     if traits.on_hub and not existing(name):
         name, _, revision = name.rpartition("@") if "@" in name else (name, "", "")
-    given = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=False))
+    written = parse_qsl(query, keep_blank_values=True, strict_parsing=False)
+    given = dict(written)
+    if len(given) < len(written):
+        twice = next(key for key, times in Counter(key for key, _ in written).items() if times > 1)
+        raise InputError(f"model {shortened(text)!r}: {twice} is given twice")
     return ModelSpec(kind, name, revision or None, {**given, **(options or {})})

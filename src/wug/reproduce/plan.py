@@ -144,10 +144,11 @@ class Planner:
         folder = self._folder / "models" / name
         longer = () if self._small else test.train.get(network.name, "").split()
         profile = [self._filled(word, seed)[0] for word in test.profile] + [*(test.small if self._small else ())]
+        words = [*(network.small if self._small else network.train), *longer, *profile]
         command = (
-            *("train", *(network.small if self._small else network.train), *longer, source),
+            *("train", *_overridden(words), source),
             *("-o", str(folder), "--seed", str(seed), *self._options),
-            *((*profile, "--db", str(self._store)) if profile else ()),
+            *(("--db", str(self._store)) if profile else ()),
         )
         made = folder / "training" / "finished"
         self._add(Step("train", name, command, made, needs, 0.5 if self._small else network.minutes))
@@ -208,3 +209,15 @@ def where_to_get(absent: Sequence[Step]) -> str:
 def _name(*parts: object) -> str:
     """A name for files, of what tells a step from the others."""
     return re.sub(r"[^A-Za-z0-9.=_]+", "-", "-".join(str(part) for part in parts if str(part))).strip("-")
+
+
+def _overridden(words: Sequence[str]) -> list[str]:
+    """The words of a training in which a later option replaces an earlier one; `--suite` may be repeated."""
+    groups: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--"):
+            groups.append([])
+        groups[-1].append(word)
+    last = {group[0]: place for place, group in enumerate(groups) if group}
+    kept = (group for place, group in enumerate(groups) if group and (group[0] == "--suite" or last[group[0]] == place))
+    return [word for group in kept for word in group]
