@@ -13,7 +13,7 @@ import pytest
 
 from command_line import refused, wug
 from made_runs import keep, outcomes, result
-from wug.evaluation.opening import builtin_suites
+from wug.evaluation.opening import builtin_models, builtin_suites
 from wug.stats import estimates
 from wug.types import Check, Outcome, Result
 
@@ -307,3 +307,17 @@ def test_a_key_that_is_given_twice_is_refused() -> None:
 def test_flags_and_repeatable_options_may_be_given_again() -> None:
     said = wug("-q", "list", "suites", "-q", "-q")
     assert said.code == 0, said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--model", "wug-causal", "-M", "bos=xyz"), "error: wug-causal: bos=xyz: the tokenizer has no such token"),
+        (("--model", "masked:wug-causal"), "Use causal:wug-causal\n"),
+        (("--model", "wug-causal", "--model", "wug-lstm", "--dry-run"), ""),
+    ],
+)
+def test_a_built_in_model_is_called_by_its_name_and_not_by_its_folder(arguments: tuple[str, ...], message: str) -> None:
+    said = wug("run", "wug_coord", "--limit", 1, "--no-cache", "--no-save", *arguments)
+    assert message in said.err
+    assert str(builtin_models()["wug-causal"].parent) not in said.err + said.out

@@ -432,7 +432,7 @@ def test_a_tokenizer_without_a_mask_is_refused(tiny_model: Maker, tmp_path: Path
     config = json.loads(path.read_text(encoding="utf-8"))
     del config["mask_token"]
     path.write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"no mask, so it is no masked model\. Use causal:"):
+    with pytest.raises(ModelError, match=r"no mask token, as masked models have\. Use causal:"):
         load(folder)
 
 

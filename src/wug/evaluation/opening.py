@@ -315,9 +315,10 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
     """
     kinds = registry.names("models")
     name, mark, given = text.partition("?")
+    called = None
     if name in (builtin := builtin_models()):
         refuse_ambiguous(name, [Meaning("the built-in model", str(builtin[name]))])
-        text = f"{builtin[name]}{mark}{given}"
+        text, called = f"{builtin[name]}{mark}{given}", name
     elif name.startswith("wug-") and not existing(name):
         if not builtin:
             raise MissingExtra(f"{name}, a built-in model,", "models")
@@ -326,7 +327,7 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
         raise UnknownName("model", name, builtin)
     kind, _, bare = name.partition(":")
     if kind in kinds and bare in builtin and not existing(bare):
-        text = f"{kind}:{builtin[bare]}{mark}{given}"
+        text, called = f"{kind}:{builtin[bare]}{mark}{given}", name
     path = existing(text.partition("?")[0])
     if path and (path / "config.json").is_file():
         text = f"{_kind_of(path)}:{text}"
@@ -334,7 +335,7 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
         text = f"{of_file}:{text}"
     elif alias := registry.backend_with(lambda traits: text.startswith(traits.aliases)):
         text = f"{alias}:{text}"
-    spec = parse(text, kinds, options)
+    spec = replace(parse(text, kinds, options), alias=called)
     if not registry.traits(spec.kind).uses_device:
         return spec
     default, wanted = ({"device": name} if name else {} for name in (os.environ.get("WUG_DEVICE"), device))

@@ -179,16 +179,16 @@ class _ForwardingCache(Cache):
 
 
 def _held(spec: ModelSpec, folder: str) -> ModelHandle:
-    return _opened(spec.kind, spec.name, spec.revision, tuple(sorted(spec.options.items())), folder)
+    return _opened(spec.kind, spec.name, spec.revision, tuple(sorted(spec.options.items())), spec.alias, folder)
 
 
 @functools.lru_cache(maxsize=1)
 def _opened(
-    kind: str, name: str, revision: str | None, options: tuple[tuple[str, str], ...], folder: str
+    kind: str, name: str, revision: str | None, options: tuple[tuple[str, str], ...], alias: str | None, folder: str
 ) -> ModelHandle:
     """The model that this process has in memory: the next chunk may be for it too."""
     _enter(folder)
-    return open_model(ModelSpec(kind, name, revision, dict(options)))
+    return open_model(ModelSpec(kind, name, revision, dict(options), alias))
 
 
 def _described(handle: ModelHandle) -> Described:

@@ -65,7 +65,7 @@ def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
         return
     if other is None or registry.traits(other).auto_class == auto:
         other = registry.backend_with(lambda traits: kind in tables.get(traits.auto_class or "", ()))
-    use = "" if other is None else f". Use {other}:{spec.name}"
+    use = "" if other is None else f". Use {other}:{spec.shown_name}"
     raise ModelError(f"{spec}: {kind} is not {NOUNS[auto]}{use}")
 
 

@@ -22,9 +22,16 @@ class ModelSpec:
     name: str
     revision: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    alias: str | None = field(default=None, compare=False)
+    """How messages call a built-in model, in place of the folder that it is installed in: `wug-causal`."""
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.name}" + (f"@{self.revision}" if self.revision else "")
+        return self.alias or f"{self.kind}:{self.name}" + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def shown_name(self) -> str:
+        """The name without the kind, as a user would write it."""
+        return self.name if self.alias is None else self.alias.rpartition(":")[2]
 
     def read(self, known: Declared) -> dict[str, Any]:
         """The value of every option of the backend, or an error for one that it does not have."""

@@ -83,7 +83,9 @@ class MaskedModel:
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
         tokenizer, model = loaded.tokenizer, loaded.model
         if tokenizer.mask_token_id is None:
-            raise ModelError(f"{spec}: its tokenizer has no mask, so it is no masked model. Use causal:{spec.name}")
+            raise ModelError(
+                f"{spec}: its tokenizer has no mask token, as masked models have. Use causal:{spec.shown_name}"
+            )
         self._spec = spec
         options = spec.read(OPTIONS)
         self._metric: str = options["pll"]
