@@ -1,6 +1,6 @@
 """`python -m wug`: the command line."""
 
-from wug.cli.main import program
+from wug.cli.main import main
 
 if __name__ == "__main__":
-    program()
+    main()

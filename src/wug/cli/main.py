@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import errno
-import gc
 import os
 import signal
 import sys
@@ -78,8 +76,6 @@ manner.on_either_side(cli)
 
 def main() -> NoReturn:
     """Run the command line; every exit has its code."""
-    # The pairs of a large suite are no garbage: to look through them at Python's pace takes a sixth of a run's time.
-    gc.set_threshold(100_000, 50, 100)
     wanted = manner.Manner()
     manner.begin_log()
     signal.signal(signal.SIGTERM, _interrupt)
@@ -120,32 +116,6 @@ def main() -> NoReturn:
             "This is a bug: please report it with what `wug --debug …` prints for the same command",
             1,
         )
-
-
-def program() -> NoReturn:
-    """Run the command line as a program of its own, which ends as soon as it is done."""
-    try:
-        main()
-    except SystemExit as said:
-        if isinstance(said.code, int) and "torch" in sys.modules:
-            _end_at_once(said.code)
-        raise
-
-
-def _end_at_once(code: int) -> None:
-    """End the process, without a second in which Python takes apart all that torch and transformers brought along.
-
-    Before that, as at every end, threads are waited for and all is called that wants to be. Where something cannot be
-    written this returns: Python says so in its own way.
-    """
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        return
-    os._exit(code)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import json.encoder
 import shlex
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -106,24 +105,14 @@ def prepare(db: sqlite3.Connection) -> None:
     db.execute(f"PRAGMA user_version={VERSION}")
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def dump(data: Any) -> str:
     """JSON as the store keeps it."""
     text = _encode(data)
     # Half a character cannot be written as UTF-8, but as an escape of JSON's.
     return text if is_unicode(text) else json.dumps(data, separators=(",", ":"))
-
-
-def _encoder() -> Callable[[Any], str]:
-    """What makes JSON of data, made once: `JSONEncoder.encode` makes it anew for every outcome."""
-    plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-    make: Any = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:  # a Python without it
-        return plain.encode
-    parts = make(None, plain.default, json.encoder.encode_basestring, None, ":", ",", False, False, True)
-    return lambda data: "".join(parts(data, 0))
-
-
-_encode = _encoder()
 
 
 def is_unicode(text: str) -> bool:

@@ -34,7 +34,6 @@ def main(load: LoadModel = open_model) -> None:
     """Run tasks until the server closes the pipe."""
     commands, messages = _take_pipes()
     Worker(commands, messages, load).run()
-    os._exit(0)  # every task closes its files, and unloading models can take seconds
 
 
 class Worker:
