@@ -7,7 +7,6 @@ import errno
 import os
 import signal
 import sys
-import threading
 from types import FrameType
 from typing import NoReturn
 
