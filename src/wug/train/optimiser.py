@@ -3,7 +3,8 @@
 Muon (Jordan et al. 2024) moves a matrix by its momentum with all singular values made about equal, which a
 few steps of a Newton–Schulz iteration do. With the step scaled as by Liu et al. (2025, "Muon is scalable"),
 one learning rate serves both. Matrices of one shape go through the iteration together: a small model has
-dozens of them, and one by one they would cost more than the rest of the step.
+dozens of them, and one by one they would cost more than the rest of the step. `torch.optim.Muon` takes them one by one,
+and reads its learning rate on the CPU, so that a step with it cannot be recorded as a CUDA graph.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.families.cogs.bleu import Lines, Words, bleu
 from wug.families.cogs.logical_form import COUNTS, FEATURES, parse, recogs_exact_match, smatch, tokens
 from wug.families.cogs.logical_form.measures import Judgement, judge_tokens
 from wug.families.cogs.logical_form.reference import REFERENCE_FEATURES, judge_as_reference
@@ -46,14 +45,9 @@ def measured(gold: Gold, predictions: Sequence[str], settings: Settings) -> tupl
     """The measures of every prediction, and what the reader should know about them."""
     if settings.reference_compat:
         return _as_reference(gold, predictions), []
-    words = Words()
-    ours, theirs = Lines(words), Lines(words)
     found = array("q")  # numbers alone: keeping the judgements would keep the garbage collector busy
     for form, prediction in zip(gold.forms, predictions, strict=True):
         gold_tokens, predicted_tokens = tokens(form), tokens(prediction)
-        if settings.bleu:
-            ours.append(gold_tokens)
-            theirs.append(predicted_tokens)
         *first, counts = judge_tokens(gold_tokens, predicted_tokens, gold.dialect, same=form == prediction)
         found.extend(first)
         found.extend(counts)
@@ -78,9 +72,18 @@ def measured(gold: Gold, predictions: Sequence[str], settings: Settings) -> tupl
         numbers=numbers,
         counts=_counts(rows[len(columns) :].astype(float)),
         main=FEATURES,
-        corpus={"bleu": bleu(ours, theirs)} if settings.bleu else {},
+        corpus={"bleu": _bleu(gold.forms, predictions)} if settings.bleu else {},
     )
     return table, notices
+
+
+def _bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
+    """BLEU of the whole corpus, from 0 to 100."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    # Forced: otherwise it warns that the data look tokenized, which they are.
+    score: float = BLEU(tokenize="none", force=True).corpus_score(predictions, [gold]).score
+    return score
 
 
 def _counts(columns: NDArray[np.float64]) -> dict[str, Counts]:
