@@ -219,7 +219,9 @@ def test_a_wide_table_is_opened_as_a_file_and_pasted_alike_with_a_line_that_says
     site: Site, ask: Callable[..., Any]
 ) -> None:
     table = "# prediction: (verb;%a%) < (verb;%b%)\nitem,condition,subj,verb\n1,a,The boy,swims\n1,b,The boy,swim\n"
-    how = "Read as a wide table: 2 conditions × 1 item, regions subj, verb; 1 prediction."
+    how = (
+        "Read as a wide table: 2 conditions × 1 item, regions subj, verb; 1 prediction; first sentence: The boy swims."
+    )
     headers = {"x-wug-token": site.csrf_token, "x-file-name": "mine.csv"}
     client = client_of(site)
     address = client.post("/editor/upload.json", content=table, headers=headers).json()["address"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,10 @@ def test_a_wide_table_is_a_suite(tmp_path: Path) -> None:
         (2, "sg"): ["A dog", "barks", "."],
         (2, "pl"): ["Dogs", "bark", "."],
     }
-    expected = "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; no predictions"
+    expected = (
+        "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; no predictions; first sentence: "
+        "The boy swims ."
+    )
     assert suite.understood == expected
     assert syntaxgym.read_back(suite) == [expected]
 
@@ -64,7 +68,7 @@ def test_lines_above_a_table_hold_its_name_predictions_and_meta(tmp_path: Path) 
         "(3;%sg%) = (3;%pl%)",
     ]
     assert suite.understood is not None
-    assert suite.understood.endswith("; 2 predictions")
+    assert "; 2 predictions; " in suite.understood
 
 
 def test_a_spreadsheets_commas_and_quotes_around_such_a_line_do_not_matter(tmp_path: Path) -> None:
@@ -114,7 +118,7 @@ def test_a_wide_table_is_recognised_and_others_are_not() -> None:
         ("item,condition,a\n1,,one\n", "line 2: has no condition"),
         ("item,condition,a\n1,x,one\n1,x,two\n", "line 3: item 1 has the condition 'x' twice"),
         ("item,condition,a\n1,x,one,two\n", "line 2: has 4 fields, the header has 3"),
-        ("item,condition,a,\n1,x,one,two\n", "line 1: column 4 has no name. Give it that of its region"),
+        ("item,condition,a,\n1,x,one,two\n", "line 1: column 4 has no name: name it, or -S ignore=4"),
         ("item,condition,item_id,a\n1,x,1,one\n", "line 1: column 'item' stands twice"),
         ('item,condition,a\n1,x,"one\n', "line 2: not valid CSV: unexpected end of data"),
         ("# name: a\n# name: b\nitem,condition,a\n1,x,one\n", "line 2: name stands twice above the table"),
@@ -185,7 +189,10 @@ def test_whatever_stands_above_a_table_comes_back(
 
 def test_the_command_line_reads_a_wide_table_and_says_how(tmp_path: Path) -> None:
     path = written(tmp_path, "# prediction: (verb;%sg%) < (verb;%pl%)\n" + WIDE)
-    how = "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; 1 prediction"
+    how = (
+        "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; 1 prediction; first sentence: "
+        "The boy swims ."
+    )
     checked = wug("check", path)
     assert checked.out.splitlines()[:2] == [f"{path}: good (2 items)", f"  {how}"]
     ran = wug("run", path, "--model", "wug-causal", "--format", "json", "--no-save", "--no-cache")
@@ -193,3 +200,77 @@ def test_the_command_line_reads_a_wide_table_and_says_how(tmp_path: Path) -> Non
     assert f"table: {how}" in ran.err
     converted = wug("convert", path, tmp_path / "out.json")
     assert f"note: {how}" in converted.err
+
+
+# Columns that are no regions
+
+NUMBERS = "n,item,condition,subj,verb,freq\n0,1,sg,The boy,swims,12\n1,1,pl,The boys,swim,1.5e-3\n"
+
+
+def contents(suite: SyntaxGymSuite) -> list[str]:
+    return [condition.layout().text for item in suite.items for condition in item.conditions]
+
+
+def test_a_column_of_numbers_is_refused_with_the_choice(tmp_path: Path) -> None:
+    assert faults(tmp_path, NUMBERS) == [
+        "line 1: the columns n, freq have only numbers. Are they regions? Leave them out with -S ignore=n,freq, or "
+        "name all regions with -S regions=n,subj,verb,freq"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "regions", "first"),
+    [
+        ({"ignore": "n,freq"}, ["subj", "verb"], "The boy swims"),
+        ({"regions": "subj, verb"}, ["subj", "verb"], "The boy swims"),
+        ({"regions": "verb,subj"}, ["verb", "subj"], "swims The boy"),
+        ({"regions": "subj,verb,freq"}, ["subj", "verb", "freq"], "The boy swims 12"),
+    ],
+)
+def test_the_user_says_which_columns_are_regions(
+    tmp_path: Path, options: dict[str, str], regions: list[str], first: str
+) -> None:
+    (suite,) = syntaxgym.read(written(tmp_path, NUMBERS), options)
+    assert list(suite.regions.values()) == regions
+    assert contents(suite)[0] == first
+    assert suite.understood is not None
+    assert suite.understood.endswith(f"first sentence: {first}")
+    left_out = [name for name in ("n", "freq") if name not in regions]
+    assert f"regions {', '.join(regions)} (left out: {', '.join(left_out)})" in suite.understood
+
+
+def test_a_column_without_a_name_is_left_out_by_its_number(tmp_path: Path) -> None:
+    text = ",item,condition,subj,verb\n0,1,sg,The boy,swims\n1,1,pl,The boys,swim\n"
+    assert faults(tmp_path, text) == ["line 1: column 1 has no name: name it, or -S ignore=1"]
+    (suite,) = syntaxgym.read(written(tmp_path, text), {"ignore": "1"})
+    assert contents(suite) == ["The boy swims", "The boys swim"]
+
+
+def test_a_region_may_have_numbers_in_some_rows(tmp_path: Path) -> None:
+    suite = read(tmp_path, "item,condition,subj,verb\n1,a,1999,was\n1,b,The year,was\n")
+    assert contents(suite) == ["1999 was", "The year was"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ignore": "frq"}, "line 1: no column 'frq' that could be a region. Did you mean 'freq'?"),
+        ({"regions": "subj,item"}, "line 1: no column 'item' that could be a region. There is: n, subj, verb, freq"),
+        ({"regions": "subj,subj"}, "regions=subj,subj names 'subj' twice"),
+        ({"regions": "subj", "ignore": "freq"}, "give either regions or ignore"),
+    ],
+)
+def test_regions_that_the_table_does_not_have_are_refused(
+    tmp_path: Path, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        syntaxgym.read(written(tmp_path, NUMBERS), options)
+
+
+def test_only_a_wide_table_takes_regions_from_its_columns(tmp_path: Path) -> None:
+    for path in (
+        written(tmp_path, json.dumps(to_json(read(tmp_path, WIDE))), "suite.json"),
+        written(tmp_path, to_csv(read(tmp_path, WIDE)), "long.csv"),
+    ):
+        with pytest.raises(InputError, match="regions and ignore are for wide tables"):
+            syntaxgym.read(path, {"ignore": "freq"})

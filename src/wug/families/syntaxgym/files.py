@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError, caret
 from wug.families.syntaxgym.faults import Faults
-from wug.families.syntaxgym.table_files import load_table
+from wug.families.syntaxgym.table_files import ALL_COLUMNS, ONLY_WIDE, Selection, load_table
 from wug.files import read_text, repeated
 
 FIELDS = ("meta", "region_meta", "predictions", "items")
@@ -35,11 +35,13 @@ def is_table(path: Path) -> bool:
     return plain_name(path).endswith((".csv", ".tsv"))
 
 
-def load(path: Path, faults: Faults) -> Loaded:
+def load(path: Path, faults: Faults, columns: Selection = ALL_COLUMNS) -> Loaded:
     """What is in a file; its faults go to `faults`."""
     if not is_table(path):
+        if columns != ALL_COLUMNS:
+            raise InputError(ONLY_WIDE, file=path)
         return Loaded(_load_json(path, faults))
-    table = load_table(path, faults)
+    table = load_table(path, faults, columns)
     return Loaded(table.document, table.understood)
 
 

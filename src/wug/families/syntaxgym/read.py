@@ -35,7 +35,7 @@ def inspect(path: Path, choices: Choices, faults: Faults, *, evaluated: bool = F
 
     InputError where it is no suite at all. A file with results (`evaluated`) may come without predictions.
     """
-    document, understood = load(path, faults)
+    document, understood = load(path, faults, choices.columns)
     for key, remedy in _REQUIRED.items():
         if key not in document and not (evaluated and key == "predictions"):
             faults.error("", f"{key!r} is missing. {remedy}")

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from wug.errors import InputError
+from wug.errors import InputError, suggestion
 from wug.families.syntaxgym.faults import Faults
 from wug.families.syntaxgym.table_head import Head, read_head
 from wug.files import read_text, repeated, shortened, table_text
@@ -32,6 +32,19 @@ Layout: TypeAlias = Literal["long", "wide"]
 Row: TypeAlias = tuple[int, list[str]]
 """A line's number and its fields."""
 
+
+class Selection(NamedTuple):
+    """Which columns of a wide table are regions, as the user says."""
+
+    regions: tuple[str, ...] = ()
+    """Empty: all but the item, the condition and those to ignore."""
+    ignore: tuple[str, ...] = ()
+
+
+ALL_COLUMNS = Selection()
+ONLY_WIDE = "regions and ignore are for wide tables, in which a column is a region"
+
+_NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?\s*%?|(?i:nan|n/?a)|-?inf")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})\Z")
 _NAMED = ("region_number", "region_name", "content")
 
@@ -52,6 +65,8 @@ class Table:
     document: dict[str, Any]
     """In the shape of the JSON form."""
     layout: Layout
+    left_out: tuple[str, ...] = ()
+    """Columns that are no regions because the user says so."""
 
     @property
     def understood(self) -> str:
@@ -63,8 +78,15 @@ class Table:
         what = "a wide table" if self.layout == "wide" else "a table with a row for each region"
         counts = f"{_count(conditions, 'condition')} × {_count(len(items), 'item')}"
         listed = ", ".join(shortened(name, 40) for name in regions[:LISTED])
+        if self.left_out:
+            more += f" (left out: {', '.join(self.left_out)})"
         predictions = _count(len(self.document["predictions"]), "prediction")
-        return f"read as {what}: {counts}, regions {listed}{more}; {predictions}"
+        understood = f"read as {what}: {counts}, regions {listed}{more}; {predictions}"
+        if self.layout == "long" or not items:
+            return understood
+        first = items[0]["conditions"][0]["regions"]
+        sentence = " ".join(text for region in first if (text := region["content"].strip()))
+        return f"{understood}; first sentence: {shortened(sentence)}"
 
 
 def number(text: str) -> int | str:
@@ -79,13 +101,13 @@ def columns_of(text: str) -> Columns | None:
     return _columns(next(iter(lines.split("\n")[head.lines :]), ""))
 
 
-def load_table(path: Path, faults: Faults) -> Table:
+def load_table(path: Path, faults: Faults, chosen: Selection = ALL_COLUMNS) -> Table:
     """The suite in a table's file."""
     stem = re.sub(r"\.(csv|tsv)(\.gz)?\Z", "", path.name, flags=re.IGNORECASE)
-    return parse_table(read_text(path), stem, path, faults)
+    return parse_table(read_text(path), stem, path, faults, chosen)
 
 
-def parse_table(given: str, name: str, path: Path, faults: Faults) -> Table:
+def parse_table(given: str, name: str, path: Path, faults: Faults, chosen: Selection = ALL_COLUMNS) -> Table:
     """The suite in a table's text; it has `name` where it does not say itself what it is called."""
     text = table_text(given)
     if not text.strip():
@@ -98,8 +120,13 @@ def parse_table(given: str, name: str, path: Path, faults: Faults) -> Table:
         raise InputError(_why_not(rest), file=path, place=place)
     rows = _rows(rest, columns, head.lines, path, faults)
     _refuse_twice(columns, path, place)
-    made = _wide(columns, rows, place, faults) if columns.layout == "wide" else _long(columns, rows, faults)
-    return Table({"meta": {"name": name, **head.meta}, **made, **_predictions(head)}, columns.layout)
+    if columns.layout == "long" and chosen != ALL_COLUMNS:
+        raise InputError(ONLY_WIDE, file=path)
+    regions = _regions(columns, rows, chosen, place, faults) if columns.layout == "wide" else []
+    made = _wide(columns, rows, regions, faults) if columns.layout == "wide" else _long(columns, rows, faults)
+    document = {"meta": {"name": name, **head.meta}, **made, **_predictions(head)}
+    left_out = [_called(columns, index) for index in _candidates(columns, rows) if index not in regions]
+    return Table(document, columns.layout, tuple(left_out) if columns.layout == "wide" else ())
 
 
 def _predictions(head: Head) -> dict[str, Any]:
@@ -183,16 +210,55 @@ def _long(columns: Columns, rows: Sequence[Row], faults: Faults) -> dict[str, An
     return {"region_meta": dict(sorted(regions.items(), key=lambda pair: int(pair[0]))), "items": _listed(items)}
 
 
-def _wide(columns: Columns, rows: Sequence[Row], place: str, faults: Faults) -> dict[str, Any]:
+def _candidates(columns: Columns, rows: Sequence[Row]) -> list[int]:
+    """The columns that may be regions; one with neither name nor content is what a spreadsheet leaves over."""
+    named = {index for index, name in enumerate(columns.names) if name}
+    filled = {index for index in range(len(columns.names)) if any(fields[index].strip() for _, fields in rows)}
+    known = {index for index, name in enumerate(columns.names) if name.lower() in (*ITEM, *CONDITION)}
+    return sorted((named | filled) - known)
+
+
+def _called(columns: Columns, index: int) -> str:
+    """What the user calls a column: its name, or its number where it has none."""
+    return columns.names[index] or str(index + 1)
+
+
+def _regions(columns: Columns, rows: Sequence[Row], chosen: Selection, place: str, faults: Faults) -> list[int]:
+    """The columns that are regions; a fault for those that may not be meant as regions, unless the user chose."""
+    possible: dict[str, list[int]] = {}
+    for index in _candidates(columns, rows):
+        possible.setdefault(_called(columns, index), []).append(index)
+    for name in (*chosen.regions, *chosen.ignore):
+        if name not in possible:
+            meant = suggestion(name, possible)
+            faults.error(place, f"no column {name!r} that could be a region.{meant}")
+    if chosen.regions:
+        return [index for name in chosen.regions for index in possible.get(name, ())]
+    regions = sorted(index for name, some in possible.items() if name not in chosen.ignore for index in some)
+    for index in regions:
+        if not columns.names[index]:
+            faults.error(place, f"column {index + 1} has no name: name it, or -S ignore={index + 1}")
+    numbers = [columns.names[index] for index in regions if columns.names[index] and _is_numeric(rows, index)]
+    if numbers:
+        what, they = ("column", "it") if len(numbers) == 1 else ("columns", "them")
+        faults.error(
+            place,
+            f"the {what} {', '.join(numbers)} {'has' if len(numbers) == 1 else 'have'} only numbers. "
+            f"{'Is it a region' if len(numbers) == 1 else 'Are they regions'}? Leave {they} out with -S "
+            f"ignore={','.join(numbers)}, or name all regions with -S regions={','.join(possible)}",
+        )
+    return regions
+
+
+def _is_numeric(rows: Sequence[Row], index: int) -> bool:
+    cells = [cell for _, fields in rows if (cell := fields[index].strip())]
+    return bool(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def _wide(columns: Columns, rows: Sequence[Row], regions: Sequence[int], faults: Faults) -> dict[str, Any]:
     lower = [name.lower() for name in columns.names]
     item_at = next(index for index, name in enumerate(lower) if name in ITEM)
     condition_at = next(index for index, name in enumerate(lower) if name in CONDITION)
-    regions = [index for index in range(len(lower)) if index not in (item_at, condition_at)]
-    for index in [index for index in regions if not columns.names[index]]:
-        if any(fields[index].strip() for _, fields in rows):
-            faults.error(place, f"column {index + 1} has no name. Give it that of its region")
-        else:  # what a spreadsheet leaves beside a table
-            regions.remove(index)
     items: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for line, item, fields in _with_items(rows, item_at, faults):
         condition = fields[condition_at].strip()
