@@ -9,12 +9,13 @@ import lzma
 import os
 import stat
 import tempfile
+import tomllib
 import zlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from wug.errors import InputError
 
@@ -144,6 +145,16 @@ def read_lines(path: Path) -> list[str]:
     if lines and lines[-1] == "":
         lines.pop()
     return lines
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """The contents of a TOML file's text."""
+    try:
+        return tomllib.loads(text.replace("\r\n", "\n"))
+    except RecursionError:
+        raise InputError("not TOML that can be read: it is nested too deeply", file=path) from None
+    except ValueError as error:  # TOMLDecodeError, and numbers of thousands of digits
+        raise InputError(f"not TOML: {error}", file=path) from None
 
 
 def repeated(names: Iterable[Name]) -> list[Name]:

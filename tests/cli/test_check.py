@@ -142,3 +142,21 @@ def test_a_column_that_is_named_and_not_there_is_told_with_those_that_are(tmp_pa
     path.write_text("x,y\nThe cat sleeps.,The cat sleep.\n", encoding="utf-8")
     said = wug("check", path, "-S", "good=grammatical", "-S", "bad=y").out
     assert "header: column 'grammatical' is missing. There is: x, y" in said
+
+
+def test_a_prediction_keeps_its_number_behind_a_broken_one(tmp_path: Path) -> None:
+    document: Any = json.loads(suite(tmp_path).read_text(encoding="utf-8"))
+    del document["items"][3]["conditions"][0]
+    document["predictions"] = ["(4;%plur_match%) <", document["predictions"][0]]
+    shown = wug("check", suite(tmp_path, **document)).out
+    assert "error: prediction 0: " in shown
+    assert "item 4: condition 'sing_match' is missing, which prediction 1 needs" in shown
+
+
+def test_a_missing_condition_is_named_beside_a_formula_that_cannot_be_read(tmp_path: Path) -> None:
+    document: Any = json.loads(suite(tmp_path).read_text(encoding="utf-8"))
+    del document["items"][3]["conditions"][0]
+    document["predictions"] = ["(4;%sing_match%) < (4;%plur_match%) <"]
+    shown = wug("check", suite(tmp_path, **document)).out
+    assert "error: prediction 0: " in shown
+    assert "item 4: condition 'sing_match' is missing, which prediction 0 needs" in shown

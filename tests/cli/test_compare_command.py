@@ -115,10 +115,32 @@ def test_bad_input_is_refused_with_a_message(db: Path, tmp_path: Path) -> None:
     refused(wug("compare", 1), "two runs, or two groups of runs")
     refused(wug("compare", 1, "x"), "no run 'x' in", "last")
     refused(wug("compare", 1, 2, "--suite", "wrods"), "Did you mean 'words'?")
-    refused(wug("compare", 1, 2, "-o", tmp_path / "x.docx"), "'.docx' is no ending of a file that can be written")
+    refused(wug("compare", 1, 2, "-o", tmp_path / "x.docx"), "cannot be written as .docx")
     refused(wug("compare", 1, 2, "--steps", "1,2"), "--steps is about --curve")
     refused(wug("compare", "--curve", 1, 2), "--steps 0,1000")
     refused(wug("compare", "--curve", 1, 2, "--steps", "one,two"), "write numbers joined by commas")
     refused(wug("export", 1, "--chart"), "name a file with -o")
     refused(wug("export", 1, "--chart", "--figure", "none-such", "-o", tmp_path / "x.svg"), "no chart has 'none-such'")
     refused(wug("export", 1, "--what", "comparison"), "two runs")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("export", 1, "--what", "suite", "--to", "csv"), "--what suite writes JSON, not csv: leave --to out"),
+        (("export", 1, "--what", "suite", "-o", "x.csv"), "x.csv: cannot be written as .csv: use .json"),
+        (("export", 1, "--to", "csv", "-o", "x.json"), "its suffix stands for json, and csv is asked for"),
+        (("export", 1, "--chart", "--to", "csv", "-o", "x.svg"), "leave --to out"),
+        (("compare", 1, 2, "--format", "csv", "-o", "x.md"), "its suffix stands for md, and csv is asked for"),
+        (("compare", 1, 2, "--format", "csv", "-o", "x.html"), "its suffix stands for a page or chart, and csv is"),
+        (("make", "coord", "--n", 1, "-o", "x.csv"), "x.csv: cannot be written as .csv: use .tab .tsv .txt"),
+        (("surprisal", "t.txt", "--format", "csv", "-o", "x.json"), "its suffix stands for json, and csv is asked for"),
+    ],
+)
+def test_a_file_is_written_in_the_format_of_its_suffix_or_not_at_all(
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[object, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("A wug.\n", encoding="utf-8")
+    refused(wug(*words), message)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("x.")] == []

@@ -288,7 +288,7 @@ def test_a_step_that_fails_is_said_and_the_others_are_taken(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("wrong", "right", "said"),
     [
-        ("row = ", "row ", "is no TOML"),
+        ("row = ", "row ", "not TOML"),
         ("{base}/test.src", "{bass}/test.src", "unknown material 'bass'"),
         ("t5 = 0.25", "t6 = 0.25", "unknown network 't6'"),
         ('check = "accuracy"', 'chek = "accuracy"', "chek"),

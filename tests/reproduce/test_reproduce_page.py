@@ -125,7 +125,7 @@ def test_a_page_is_one_file_with_the_table_and_the_results_behind_it(tmp_path: P
     [
         (("--format", "html"), "give -o page.html"),
         (("--format", "table", "-o", "x.md"), "for the terminal"),
-        (("-o", "page.pdf"), "'.pdf' is no ending"),
+        (("-o", "page.pdf"), "cannot be written as .pdf"),
     ],
 )
 def test_a_page_without_a_file_and_a_file_of_another_kind_are_refused(options: tuple[str, ...], said: str) -> None:

@@ -89,8 +89,8 @@ def test_training_files_of_a_folder_are_not_run_beside_its_tests(tmp_path: Path)
     put(tmp_path, a___train__src="copy B1\n", a___train__tgt="B1\n")
     assert sizes(tmp_path) == {"cogs-gen": 1, "a": 1}
     said = wug("check", tmp_path).out
-    assert f"{tmp_path / 'train.tsv'}: not read: it is the split train (-S split=train)" in said
-    assert f"{tmp_path / 'a/train.src'}: not read: not in the split test" in said
+    assert f"{tmp_path / 'train.tsv'}: left out: run with -S split=train" in said
+    assert f"{tmp_path / 'a/train.src'}: left out: run with -S split=train" in said
 
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_check_counts_the_items_of_every_file_and_names_what_is_not_read(tmp_pat
         "  b.jsonl: 1 item",
         f"{tmp_path / 'notes.csv'}: 1 warning",
         "  warning: not read: no format has its columns: x, y",
-        f"{tmp_path / '.hidden.csv'}: not read: hidden",
-        f"{tmp_path / 'LICENCE'}: not read: not a file of test data, by its name",
+        f"{tmp_path / '.hidden.csv'}: left out: hidden",
+        f"{tmp_path / 'LICENCE'}: left out: not a file of test data, by its name",
     ]
     assert wug("check", tmp_path, "--strict").code == 1
 
@@ -132,7 +132,7 @@ def test_a_run_says_with_v_how_many_items_it_took_from_each_file(tmp_path: Path)
     put(tmp_path, a__csv=RUSSIAN, b__jsonl=line(CHINESE), LICENCE="MIT")
     said = wug("run", tmp_path, "--no-save", "-v", "--format", "json", "--model", "ngram:none")
     assert f"{tmp_path / 'a.csv'}: 2 items\n{tmp_path / 'b.jsonl'}: 1 item\n" in said.err
-    assert f"{tmp_path / 'LICENCE'}: not read: not a file of test data, by its name\n" in said.err
+    assert f"{tmp_path / 'LICENCE'}: left out: not a file of test data, by its name\n" in said.err
     assert "LICENCE" not in wug("run", tmp_path, "--no-save", "--model", "ngram:none").err
 
 

@@ -61,7 +61,8 @@ def test_seeds_are_an_option_of_models_that_draw_by_chance(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("models = [", "is no TOML"),
+        ("models = [", "not TOML"),
+        (f"models = {'[' * 3000}{']' * 3000}", "nested too deeply"),
         ('suites = ["s"]', r"says no models. models = \["),
         ('models = ["causal:x"]', "says no suites"),
         ('models = ["causal:x"]\nsuites = ["s"]\nsead = [1]', "unknown key 'sead'. Did you mean 'seeds'?"),

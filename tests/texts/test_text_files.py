@@ -134,7 +134,7 @@ def test_the_command_refuses_what_it_cannot_write_before_it_asks(tmp_path: Path)
     source = write(tmp_path, "a.txt", "Go.\n")
     for options, message in [
         (["--format", "parquet"], "Parquet is no text"),
-        (["-o", str(tmp_path / "words.xlsx")], "--format csv"),
+        (["-o", str(tmp_path / "words.xlsx")], "cannot be written as .xlsx: use .csv .tsv .json .jsonl .parquet"),
     ]:
         done = wug("surprisal", str(source), *options)
         assert done.code == 1

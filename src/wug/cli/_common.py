@@ -20,6 +20,7 @@ from wug.cli._hints import open_store as open_store
 from wug.cli._manner import Manner
 from wug.cli._outputs import OUTPUT_FILE as OUTPUT_FILE
 from wug.cli._outputs import SUFFIXES as SUFFIXES
+from wug.cli._outputs import agreed as agreed
 from wug.cli._outputs import format_of as format_of
 from wug.cli._outputs import in_a_folder
 from wug.results.paths import default_cache as default_cache

@@ -36,13 +36,25 @@ def in_a_folder(ctx: click.Context, param: click.Parameter, value: Path | None) 
     return OUTPUT_FILE.convert(value, param, ctx) if given and value is not None else value
 
 
+def agreed(form: str | None, output: Path | None, known: Mapping[str, str]) -> str | None:
+    """The format that the user names, or else that of the file's suffix; an error where the two differ."""
+    from wug.errors import InputError
+
+    if output is None or form is None:
+        return form if output is None else format_of(output, known)
+    named = known.get(output.suffix.lower())
+    if named is not None and named != form:
+        raise InputError(f"its suffix stands for {named}, and {form} is asked for: change one of them", file=output)
+    return form
+
+
 def format_of(path: Path, known: Mapping[str, str]) -> str:
     """The format that the name of a file asks for, or an error that lists those that there are."""
     from wug.errors import InputError, suggestion
 
     suffix = path.suffix.lower()
     if suffix not in known:
-        what = f"{suffix!r} is no ending of a file that can be written" if suffix else "its name has no ending"
+        what = f"cannot be written as {suffix}" if suffix else "its name has no suffix"
         near = suggestion(suffix, known) if suffix else ""
-        raise InputError(f"{what}: use {' '.join(known)}.{near if 'Did you' in near else ''}", file=path)
+        raise InputError(f"{what}: use {' '.join(known).strip()}.{near if 'Did you' in near else ''}", file=path)
     return known[suffix]

@@ -59,7 +59,7 @@ def command(files: tuple[str, ...], kind: str | None, options: dict[str, str], s
         for path, why in one.unread.items():
             printing.echo(f"{path}: 1 warning\n  warning: not read: {why}")
         for path, why in one.ignored.items():
-            printing.echo(f"{path}: not read: {why}")
+            printing.echo(f"{path}: left out: {why}")
     return 1 if faults else 0
 
 

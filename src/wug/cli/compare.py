@@ -83,8 +83,11 @@ def command(
     if steps is not None and not curve:
         raise click.UsageError("--steps is about --curve")
     if output is not None:
-        if not common.given("form"):
-            _require_known(output)
+        common.agreed(
+            form if common.given("form") else None,
+            output,
+            {**dict.fromkeys(PAGES, "a page or chart"), **common.SUFFIXES},
+        )
         if output.suffix.lower() in PAGES:
             charts.require()
     store = common.open_store(db)
@@ -187,11 +190,6 @@ def _steps(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--steps {text!r}: write numbers joined by commas, as in 0,1000,2000") from None
-
-
-def _require_known(output: Path) -> None:
-    """An error where nothing is known to be written under such a name."""
-    common.format_of(output, {**dict.fromkeys(PAGES, ""), **common.SUFFIXES})
 
 
 def _form(output: Path | None, form: str) -> str:

@@ -70,9 +70,11 @@ def command(
     from wug.results.run_names import numbers
 
     drawn = chart or bool(figure)
-    if output is not None and not form:
-        found = common.format_of(output, dict.fromkeys(CHARTS, "chart") if drawn else SUFFIXES)
-        form = None if drawn else found
+    if drawn and form:
+        raise click.UsageError("the suffix of a chart's file says how it is written: leave --to out")
+    if what == "suite" and (form := common.agreed(form, output, {".json": "json"})) not in (None, "json"):
+        raise click.UsageError(f"--what suite writes JSON, not {form}: leave --to out")
+    form = common.agreed(form, output, dict.fromkeys(CHARTS, "chart") if drawn else SUFFIXES)
     if drawn:
         _require_charts(output)
     elif form == "parquet":

@@ -74,8 +74,8 @@ def command(
         for name in recipes.names():
             printing.echo(f"{name:16} {recipes.read(name).title}")
         return
-    form = form or (common.format_of(output, SUFFIXES) if output else "table")
-    _require_somewhere(form, output)
+    _require_somewhere(form or "", output)
+    form = common.agreed(form, output, SUFFIXES) or "table"
     read = recipes.read(recipe)
     home = folder or Path("reproduce") / (f"{read.name}-small" if small else read.name)
     options = ("--device", device) if device else ()

@@ -104,13 +104,9 @@ def command(
     from wug.tables import FORMATS as WRITTEN
     from wug.texts import surprisal
 
-    form = form or ("table" if output is None else output.suffix.lower().removeprefix("."))
+    form = common.agreed(form, output, {f".{name}": name for name in WRITTEN}) or "table"
     if form == "parquet" and output is None:
         raise InputError("Parquet is no text: name a file with -o")
-    if output is not None and form not in WRITTEN:
-        raise InputError(
-            f"no format is known for it. Add --format {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}", file=output
-        )
     texts = _read(files, column, source, given=manner["words"] == "given", part=text)
     answers = None if no_cache else Cache(cache or common.default_cache())
     common.tell_places(None, None if answers is None else answers.path)

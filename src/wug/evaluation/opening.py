@@ -149,7 +149,7 @@ def _tell_unread(word: Located) -> None:
     if len(word.unread) > UNREAD:
         log.warning("%s more files are not read: `wug check` names them", f"{len(word.unread) - UNREAD:,}")
     for file, why in word.ignored.items():
-        log.info("%s: not read: %s", file, why)
+        log.info("%s: left out: %s", file, why)
 
 
 def require_packages(suites: Iterable[Suite]) -> None:

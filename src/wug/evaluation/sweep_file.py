@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, get_args
 from wug import options as declared
 from wug import registry, stats
 from wug.errors import InputError, suggestion
-from wug.files import read_text
+from wug.files import parse_toml, read_text
 
 SEED = "{seed}"
 """What stands in a model's name for each of the seeds."""
@@ -48,10 +47,7 @@ class SweepFile:
 
 def read(path: Path) -> SweepFile:
     """The sweep that a file describes; an InputError that says what in it is wrong."""
-    try:
-        data: dict[str, Any] = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no TOML: {error}", file=path) from None
+    data = parse_toml(read_text(path), path)
     known = {key.name: key for key in KEYS}
     for name, value in data.items():
         if name not in known:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -11,7 +10,7 @@ from string import Formatter
 from typing import Any
 
 from wug.errors import InputError, suggestion
-from wug.files import read_text
+from wug.files import parse_toml, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +132,7 @@ def read(name: str) -> Recipe:
 
 def parse(text: str, name: str, file: Path) -> Recipe:
     """The recipe that a TOML text describes; an InputError that says what in it is wrong."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no TOML: {error}", file=file) from None
+    data = parse_toml(text, file)
     try:
         materials = {key: Material(name=key, **_frozen(value)) for key, value in data.pop("materials", {}).items()}
         networks = {key: Network(name=key, **_frozen(value)) for key, value in data.pop("networks").items()}

@@ -117,3 +117,28 @@ def test_any_sentences_survive_tables_and_json(
     for name, text in (("a.tab", sentence_focused(made)), ("a.jsonl", blimp(made))):
         (folder / name).write_text(text, encoding="utf-8", newline="")
         assert read(folder / name) == made
+
+
+def test_a_csv_file_has_commas_and_reads_back(tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    pairs.convert(source(tmp_path), new, {"to": "sentence"})
+    assert new.read_text(encoding="utf-8").startswith("pattern,sent,sent_alt")
+    assert read(new) == read(source(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("new.yaml", {}, r"pairs are not written as \.yaml: use \.tsv, \.tab, \.csv, \.jsonl"),
+        ("new.jsonl.gz", {}, r"pairs are not written as \.gz"),
+        ("new", {}, "pairs are not written as a file without a suffix"),
+        ("new.csv", {"to": "blimp"}, r"the format blimp is written to a file that ends in \.jsonl"),
+        ("new.jsonl", {"to": "word"}, "the format word is written to a file that ends in"),
+    ],
+)
+def test_a_file_whose_name_promises_another_format_is_not_written(
+    tmp_path: Path, name: str, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        pairs.convert(source(tmp_path), tmp_path / name, options)
+    assert not (tmp_path / name).exists()

@@ -293,3 +293,17 @@ def test_no_file_whatever_gives_a_traceback(
 )
 def test_files_of_other_families_are_not_taken_for_pairs(tmp_path: Path, text: str) -> None:
     assert not pairs.recognises(written(tmp_path, "other.tsv", text), text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"good": "ok", "bad": "ok"}, "good and bad are both the column 'ok'"),
+        ({"form": "ok", "form_alt": "ok"}, "form and form_alt are both the column 'ok'"),
+        ({"good": "ok", "bad": "no", "form": "ok"}, "leave out form"),
+        ({"good": "ok", "bad": "no", "format": "blimp"}, r"give either format or columns \(good, bad\)"),
+    ],
+)
+def test_columns_that_do_not_go_together_are_refused(tmp_path: Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        pairs.read(written(tmp_path, "x.csv", "ok,no,sent,len_prefix\nA,B,A,0\n"), options)

@@ -61,6 +61,7 @@ def make(
     if everything and n is not None:
         raise click.UsageError("--all and --n exclude each other")
     if path is not None:
+        common.format_of(path, dict.fromkeys((".tab", ".tsv", ".txt", ""), "tsv"))
         common.refuse_existing([path], force)
     found = templates.generate(category, None if everything else n or EACH, seed, lexicon, patterns or None)
     written = templates.word_focused(found) if shape == "word" else templates.sentence_focused(found, spaced)

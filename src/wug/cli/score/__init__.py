@@ -109,7 +109,7 @@ def _kind(
         ["--per-line"],
         type=common.OUTPUT_FILE,
         metavar="FILE",
-        help="Write what there is to say about each line: .jsonl as JSON Lines, any other name as TSV.",
+        help="Write every measure of each line to a file: .tsv (or .txt), or .jsonl.",
     ),
     click.Option(
         ["--reference-compat"], is_flag=True, help="The measures as the first public evaluator computes them."
@@ -137,6 +137,8 @@ def cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **measures
 
     if per_line is not None and per_line.resolve() in {path.resolve() for path in (gold, *paths)}:
         raise InputError("is what is to be judged. Give --per-line another name", file=per_line)
+    if per_line is not None:
+        common.format_of(per_line, {".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl"})
     systems = score(gold, paths, **measures)
     if per_line is not None:
         scoring.write_per_line(scoring.per_line(systems), per_line)

@@ -36,10 +36,7 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
     if not recognises(folder, ""):
         return {}
     asked = read_options(OPTIONS, options, "cogs")["split"] or [name for name in SPLITS if name != "train"]
-    return {
-        file: "" if name in asked else f"it is the split {name} (-S split={name})"
-        for name, file in _files(folder).items()
-    }
+    return {file: "" if name in asked else f"run with -S split={name}" for name, file in _files(folder).items()}
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:

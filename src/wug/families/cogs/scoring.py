@@ -124,7 +124,7 @@ def per_line(systems: Sequence[Judged]) -> Iterator[dict[str, Any]]:
 
 def write_per_line(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Write what there is to say about each line: JSON Lines if the name ends in .jsonl, else a TSV file."""
-    if path.suffix in (".jsonl", ".json", ".ndjson"):
+    if path.suffix.lower() == ".jsonl":
         write_text(path, "".join(json.dumps(dict(line), ensure_ascii=False) + "\n" for line in lines))
         return
     out: list[str] = []

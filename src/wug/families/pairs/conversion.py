@@ -15,13 +15,23 @@ from wug.files import write_text
 from wug.options import names, refuse_unknown
 
 _BY_ENDING = {".jsonl": "blimp", ".txt": "true-false", ".gold": "linzen", ".text": "linzen"}
+_TABLES = (".tsv", ".tab", ".csv")
+_ENDINGS = {
+    "blimp": (".jsonl",),
+    "linzen": (".text", ".gold", ".eval"),
+    "sentence": (*_TABLES, ".txt"),
+    "word": (*_TABLES, ".txt"),
+    "true-false": (".txt", ".tsv"),
+    "marvin-linzen": (".tsv", ".txt"),
+}
+"""How the names of files in each format may end."""
 
 
 def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]:
     """Write the pairs of `source` to `target`; what the user should know about it.
 
     The format is `options["to"]`, or goes by the ending of the new file: `.jsonl` BLiMP, `.txt` True/False rows,
-    `.text` line-aligned, and for others a table, word-focused where the old file names its targets. What was
+    `.text` line-aligned, `.tsv`, `.tab` and `.csv` a table, word-focused where the old file names its targets. What was
     written is read again and must be the same pairs; if it is not, nothing is kept.
     """
     refuse_unknown(options, [*names(OPTIONS), "to"], "pairs")
@@ -43,8 +53,12 @@ def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]
 
 
 def _by_ending(target: Path, pairs: Sequence[Pair]) -> str:
-    if target.suffix in _BY_ENDING:
-        return _BY_ENDING[target.suffix]
+    ending = target.suffix.lower()
+    if ending in _BY_ENDING:
+        return _BY_ENDING[ending]
+    if ending not in _TABLES:
+        known = ", ".join([*_TABLES, *_BY_ENDING])
+        raise InputError(f"pairs are not written as {ending or 'a file without a suffix'}: use {known}", file=target)
     return "word" if pairs and all(pair.target is not None for pair in pairs) else "sentence"
 
 
@@ -58,10 +72,15 @@ def _texts(name: str, target: Path, pairs: Sequence[Pair], source: Path) -> dict
         )
     if name != "linzen" and name not in write.WRITERS:
         raise UnknownName("format of minimal pairs", name, [*write.WRITERS, "linzen"])
+    if target.suffix.lower() not in _ENDINGS[name]:
+        raise InputError(
+            f"the format {name} is written to a file that ends in {', '.join(_ENDINGS[name])}", file=target
+        )
     try:
         if name == "linzen":
             return {target.with_suffix(f".{ending}"): text for ending, text in write.linzen(pairs).items()}
-        return {target: write.WRITERS[name](pairs)}
+        text = write.WRITERS[name](pairs)
+        return {target: write.with_commas(text) if target.suffix.lower() == ".csv" else text}
     except InputError as error:
         raise InputError(error.message, file=source, place=error.place) from None
 

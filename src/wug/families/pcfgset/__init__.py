@@ -52,12 +52,21 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
         return {}
     split = read_options(OPTIONS, options, "pcfgset")["split"]
     read = {(file.parent, base_name(file)) for test in find_tests(folder, split) for file in test.files}
-    every = (file for file in folder.rglob("*") if re.search(r"\.(src|tgt|tsv)(\.gz)?$", file.name) and file.is_file())
+    every = (
+        file
+        for file in sorted(folder.rglob("*"))
+        if re.search(r"\.(src|tgt|tsv)(\.gz)?$", file.name) and file.is_file()
+    )
     return {
-        file: "" if (file.parent, base_name(file)) in read else f"not in the split {split}"
+        file: "" if (file.parent, base_name(file)) in read else _left_out(file)
         for file in every
         if not file.name.endswith((".tsv", ".tsv.gz")) or looks_unrolled(head_of(file))
     }
+
+
+def _left_out(file: Path) -> str:
+    split = next((name for name in SPLITS if base_name(file).removeprefix("unrolled_").startswith(name)), None)
+    return "not a file of a test" if split is None else f"run with -S split={split}"
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:

@@ -147,7 +147,8 @@ def _with_gold(
         faults.error(f"item {number}", "is not in the gold suite")
     predictions = suite.predictions or tuple(gold.predictions)
     if not faults.errors:
-        conditions_needed(list(predictions), list(suite.items), faults)
+        compared = {index: [name for _, name in one.formula.atoms()] for index, one in enumerate(predictions)}
+        conditions_needed(compared, suite.items, faults)
     faults.raise_any(path)
     different = [
         f"item {number}, condition {condition.name}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def inspect(path: Path, choices: Choices, faults: Faults, *, evaluated: bool = F
     # Where no region or condition can be made out, a prediction is only read: its names are not at fault.
     predictions = _predictions(document.get("predictions", []), regions or {}, named if regions else {}, faults)
     if sound:
-        conditions_needed(predictions, items, faults)
+        conditions_needed(_conditions_compared(document.get("predictions"), named), items, faults)
     chosen = choices.metrics or _metrics(head, faults)
     if faults.errors or regions is None:
         return None
@@ -307,12 +308,20 @@ def _legacy(raw: Mapping[str, Any]) -> str:
     return f"({region};%{raw['l_operand']}%) {_RELATIONS[relation]} ({region};%{raw['r_operand']}%)"
 
 
-def conditions_needed(predictions: list[Prediction], items: list[Item], faults: Faults) -> None:
+def _conditions_compared(given: Any, known: Collection[str]) -> dict[int, list[str]]:
+    """The conditions that each prediction compares, by its number; of one that cannot be read, those it names."""
+    found: dict[int, list[str]] = {}
+    for index, raw in enumerate(given if isinstance(given, list) else ()):
+        with suppress(InputError):
+            found[index] = [name for name in formula.conditions(source(raw)) if name in known]
+    return found
+
+
+def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[Item], faults: Faults) -> None:
     """Every item must have the conditions that the predictions compare; one that nearly has one has misspelt it."""
     every = Counter(condition.name for item in items for condition in item.conditions)
     misspelt: set[tuple[int | str, str]] = set()
-    for index, prediction in enumerate(predictions):
-        needed = list(dict.fromkeys(condition for _, condition in prediction.formula.atoms()))
+    for index, needed in compared.items():
         for item in items:
             have = {condition.name for condition in item.conditions}
             for name in needed:

@@ -100,6 +100,7 @@ def _most(names: Iterable[str]) -> str | None:
 
 def parse(path: Path, options: Mapping[str, str]) -> Parsed:
     """The pairs of a file or a folder; `options` may name its format, or its columns."""
+    _refuse_contradictions(options)
     labels = _labels(options)
     parsed = _folder(path, options, labels) if path.is_dir() else _parsed(path, options, labels)
     _require_named(path, parsed, labels)
@@ -150,6 +151,18 @@ def _labels(options: Mapping[str, str]) -> Labels:
 
 def _listed(options: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(value.strip() for value in options.get(name, "").split(",") if value.strip())
+
+
+def _refuse_contradictions(options: Mapping[str, str]) -> None:
+    """InputError where columns are named that do not go together."""
+    for one, other in (("good", "bad"), ("form", "form_alt")):
+        if one in options and options[one] == options.get(other):
+            raise InputError(f"{one} and {other} are both the column {options[one]!r}: name two columns")
+    named = [name for name in COLUMNS if name in options]
+    if named and "format" in options:
+        raise InputError(f"give either format or columns ({', '.join(named)}): a format says which columns it has")
+    if named[:1] in (["good"], ["bad"]) and named[-1] not in ("good", "bad"):
+        raise InputError(f"give either good and bad, or a sentence and two forms: leave out {named[-1]}")
 
 
 def _named(path: Path, options: Mapping[str, str], labels: Labels) -> Parsed:

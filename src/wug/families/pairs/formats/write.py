@@ -74,6 +74,14 @@ def linzen(pairs: Sequence[Pair]) -> dict[str, str]:
     return {"text": "".join(text), "gold": "".join(gold), "eval": "".join(places)}
 
 
+def with_commas(table: str) -> str:
+    """A tab-separated table as a comma-separated one."""
+    out = io.StringIO()
+    rows = csv.reader(io.StringIO(table, newline=""), delimiter="\t")
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
 WRITERS: Mapping[str, Callable[[Sequence[Pair]], str]] = {
     "sentence": sentence_focused,
     "word": word_focused,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,7 +12,7 @@ from typing import Any
 
 from wug.errors import FormulaError, InputError, UnknownName, suggestion
 from wug.families.pairs.templates.language import Feature, Piece, Slot, Template, parse, slots
-from wug.files import read_text, user_path
+from wug.files import parse_toml, read_text, user_path
 
 Item = Mapping[str, str]
 """The forms of a word, by name; of a word with only one, that is called ``."""
@@ -90,10 +89,7 @@ def load(source: Path | str | None = None) -> Grammar:
 
 def _data(path: Path) -> dict[str, Any]:
     """The contents of a file, with those of the one that it extends underneath."""
-    try:
-        data = tomllib.loads(read_text(path).replace("\r\n", "\n"))
-    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, and nesting, are no TOMLDecodeError
-        raise InputError(f"not TOML: {error}", file=path) from None
+    data = parse_toml(read_text(path), path)
     parent = data.pop("extends", None)
     if parent is None:
         return data

@@ -136,6 +136,11 @@ def faults(source: str, regions: Mapping[int, str], conditions: Collection[str])
     return sorted(found, key=lambda error: error.start)
 
 
+def conditions(source: str) -> list[str]:
+    """The conditions that a prediction names, each once, also where it cannot be read."""
+    return list(dict.fromkeys(atom.condition for atom in _parser.atoms(source)))
+
+
 def _require_condition(atom: Atom, conditions: Collection[str], source: str) -> None:
     if atom.condition not in conditions:
         message = f"unknown condition {atom.condition!r}.{suggestion(atom.condition, conditions)}"
