@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shares import examples
-from wug.stats_paired import DRAWS, bca_interval, flip_signs, holm, mcnemar, t_interval, tango
+from wug.stats_paired import DRAWS, bca_interval, flip_signs, holm, mcnemar, t_interval, t_test, tango
 
 counts = st.integers(0, 60)
 
@@ -22,19 +22,68 @@ def draws(n: int, seed: int = 0, shift: float = 0.3) -> np.ndarray:
 
 
 @given(counts, counts)
-def test_mcnemars_test_is_scipys_binomial_one_of_the_items_that_one_alone_has_right(
-    only_first: int, only_second: int
-) -> None:
-    from scipy.stats import binomtest
+def test_mcnemars_test_is_scipys_chi_squared_one(only_first: int, only_second: int) -> None:
+    from scipy.stats import chi2
 
     n = only_first + only_second
-    expected = 1.0 if n == 0 else binomtest(only_first, n, 0.5).pvalue
-    assert mcnemar(only_first, only_second).p == pytest.approx(expected, abs=1e-12)
+    expected = 1.0 if n == 0 else chi2.sf((only_first - only_second) ** 2 / n, 1)
+    assert mcnemar(only_first, only_second).p == pytest.approx(expected, rel=1e-9)
 
 
 def test_mcnemars_test_of_1_against_5() -> None:
-    """Of 6 items that one alone has right, 1 or fewer on one side: 2 · (1 + 6) / 2⁶."""
-    assert mcnemar(1, 5).p == pytest.approx(14 / 64)
+    """(5 - 1)² / (5 + 1) = 8/3 is chi-squared with one degree of freedom: p = .1025 in tables."""
+    assert mcnemar(1, 5).p == pytest.approx(0.1025, abs=5e-5)
+
+
+def test_tangos_interval_excludes_0_exactly_where_mcnemars_p_is_below_5_percent() -> None:
+    """In all 5,455 tables of up to 30 items; scipy has the p-value."""
+    from scipy.stats import chi2
+
+    tables = [(b, c, n) for n in range(1, 31) for b in range(n + 1) for c in range(n + 1 - b)]
+    ps = np.asarray(chi2.sf([(c - b) ** 2 / max(1, b + c) for b, c, _ in tables], 1))
+    assert len(tables) == 5_455
+    for (b, c, n), p in zip(tables, ps, strict=True):
+        found = tango(b, c, n)
+        excluded = found.low > 0 or found.high < 0
+        assert excluded == (mcnemar(b, c).p < 0.05) == (p < 0.05), (b, c, n)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=40), st.data())
+def test_the_t_interval_excludes_0_exactly_where_the_t_tests_p_is_below_5_percent(
+    sums: list[int], data: st.DataObject
+) -> None:
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=len(sums), max_size=len(sums)))
+    values, weights = np.array(sums, float), np.array(sizes, float)
+    found, tested = t_interval(values, weights), t_test(values, weights)
+    assert (found is None) == (tested is None)
+    if found is not None and tested is not None and abs(tested.p - 0.05) > 1e-9:
+        assert (found.low > 0 or found.high < 0) == (tested.p < 0.05)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.3, 3.0, 30.0])
+def test_the_t_test_equals_scipys_where_each_item_has_one_outcome(shift: float) -> None:
+    from scipy.stats import ttest_1samp
+
+    values = draws(400, shift=shift)
+    tested = t_test(values, np.ones(400))
+    assert tested is not None
+    assert tested.p == pytest.approx(ttest_1samp(values, 0).pvalue, rel=1e-6)
+
+
+def test_enough_signs_are_drawn_for_holms_adjustment_of_many_tests() -> None:
+    values = np.concatenate([draws(60, shift=5.0), [0.5]])  # no flip of signs comes near
+    assert flip_signs(values, tests=1).p == 1 / (DRAWS + 1)
+    many = flip_signs(values, tests=1_000)
+    assert many.method == "permutation (199,999 draws)"
+    assert holm([many.p] * 1_000)[0] == pytest.approx(0.005)
+    unclear = draws(60, shift=0.1)
+    assert flip_signs(unclear, tests=1_000) == flip_signs(unclear)  # whose p is known well enough
+
+
+def test_differences_of_one_size_are_flipped_exactly_however_many_they_are() -> None:
+    found = flip_signs(np.full(400, 1.0))
+    assert found.method == "exact permutation"
+    assert found.p == pytest.approx(2 / 2**400)
 
 
 def test_nothing_to_tell_apart_has_p_1() -> None:
@@ -94,7 +143,7 @@ def test_drawn_signs_come_near_scipys(values: np.ndarray) -> None:
 
 
 def test_drawn_signs_are_never_impossible() -> None:
-    assert flip_signs(np.full(400, 1.0)).p == 1 / (DRAWS + 1)
+    assert flip_signs(np.array([2.0] + [1.0] * 400)).p == 1 / (DRAWS + 1)
 
 
 def test_very_many_differences_have_the_normal_limit_which_is_students() -> None:

@@ -35,13 +35,14 @@ def only(comparison: Comparison) -> Contrast:
 
 
 def test_right_or_wrong_is_counted_item_by_item(db: Path) -> None:
-    """Both 1, only the first 1, only the second 5, neither 1: McNemar's p is 14 / 64."""
+    """Both 1, only the first 1, only the second 5, neither 1: McNemar's chi-squared is 16 / 6, so p is .1025."""
     keep(db, result("s", A, outcomes({"accuracy": [RIGHT, RIGHT, *[WRONG] * 5, WRONG]})))
     keep(db, result("s", B, outcomes({"accuracy": [RIGHT, WRONG, *[RIGHT] * 5, WRONG]})))
     found = only(compared(db, [1], [2]))
     assert (found.both, found.only_first, found.only_second, found.neither) == (1, 1, 5, 1)
     assert (found.value_first, found.value_second, found.difference) == (2 / 8, 6 / 8, 4 / 8)
-    assert (found.p, found.method, found.interval_method) == (14 / 64, "exact McNemar", "tango")
+    assert (found.method, found.interval_method) == ("McNemar (score)", "tango")
+    assert found.p == pytest.approx(0.1025, abs=5e-5)
     assert found.low is not None
     assert found.high is not None
     assert found.low < 0.5 < found.high
@@ -71,7 +72,7 @@ def test_two_identical_models_differ_by_0_with_p_1_everywhere(db: Path) -> None:
     assert all(c.low is None or c.low < 0 < (c.high or 0) for c in found.contrasts)
 
 
-def test_means_of_numbers_are_compared_by_flipping_signs(db: Path) -> None:
+def test_means_of_numbers_are_compared_by_the_test_that_their_interval_belongs_to(db: Path) -> None:
     from scipy.stats import permutation_test, ttest_rel
 
     first, second = [1.0, 2.0, 3.5, 1.0, 0.5], [2.0, 2.5, 3.0, 2.5, 0.75]
@@ -79,26 +80,31 @@ def test_means_of_numbers_are_compared_by_flipping_signs(db: Path) -> None:
     keep(db, result("s", B, outcomes({"f1": second})))
     found = only(compared(db, [1], [2]))
     differences = np.array(second) - np.array(first)
-    expected = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=2**30).pvalue
-    interval = ttest_rel(second, first).confidence_interval()
-    assert found.p == pytest.approx(expected)
+    expected = ttest_rel(second, first)
+    interval = expected.confidence_interval()
+    assert found.p == pytest.approx(expected.pvalue)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
-    assert (found.method, found.interval_method, found.share, found.both) == ("exact permutation", "t", False, None)
+    assert (found.method, found.interval_method, found.share, found.both) == ("t test", "t", False, None)
     assert found.difference == pytest.approx(differences.mean())
+    drawn = only(compared(db, [1], [2], interval="bca"))
+    flipped = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=2**30).pvalue
+    assert (drawn.method, drawn.interval_method) == ("exact permutation", "bca")
+    assert drawn.p == pytest.approx(flipped)
 
 
 def test_an_item_with_several_outcomes_is_a_cluster(db: Path) -> None:
-    """Item x changes three times, y never, z once: sums 3, 0, 1, so 2 of 4 flips reach 4."""
+    """Item x changes three times, y never, z once: sums 3, 0, 1."""
     items = ["x", "x", "x", "y", "z"]
     keep(db, result("s", A, outcomes({"accuracy": [WRONG, WRONG, WRONG, RIGHT, WRONG]}, items)))
     keep(db, result("s", B, outcomes({"accuracy": [RIGHT] * 5}, items)))
     found = only(compared(db, [1], [2]))
-    assert (found.n, found.items, found.p, found.method) == (5, 3, 0.5, "exact permutation")
-    assert found.interval_method == "cluster t"
+    assert (found.n, found.items, found.method, found.interval_method) == (5, 3, "cluster t test", "cluster t")
+    # mean 4/5, residuals 3 - 12/5, 0 - 4/5, 1 - 4/5: error √(3/2 · 1.04) / 5, t = 3.2026 with 2 degrees of freedom
+    assert found.p == pytest.approx(0.0852, abs=5e-5)
 
 
 def test_items_that_ask_the_same_source_are_a_cluster(db: Path) -> None:
-    """Items 1 to 3 ask one source and change; 4 does not; 5 changes: sums 3, 0, 1, so 2 of 4 flips reach 4."""
+    """Items 1 to 3 ask one source and change; 4 does not; 5 changes: sums 3, 0, 1."""
     sources = ["copy A1", "copy A1", "copy A1", "echo B2", "echo C3"]
 
     def rows(values: list[bool]) -> list[Outcome]:
@@ -111,7 +117,8 @@ def test_items_that_ask_the_same_source_are_a_cluster(db: Path) -> None:
     keep(db, result("s", A, rows([WRONG, WRONG, WRONG, RIGHT, WRONG])))
     keep(db, result("s", B, rows([RIGHT] * 5)))
     for found in compared(db, [1], [2], items=5).contrasts:
-        assert (found.n, found.items, found.p, found.interval_method) == (5, 3, 0.5, "cluster t")
+        assert (found.n, found.items, found.interval_method) == (5, 3, "cluster t")
+        assert found.p == pytest.approx(0.0852, abs=5e-5)
         assert [one.item for one in found.disagreements] == ["1", "5"]
 
 
@@ -137,7 +144,8 @@ def test_all_suites_are_pooled_too(db: Path) -> None:
     for model, value in ((A, WRONG), (B, RIGHT)):
         keep(db, *(result(suite, model, outcomes({"accuracy": [value] * 3})) for suite in ("s", "t")))
     last = compared(db, [1], [2], pool=True).contrasts[-1]
-    assert (last.suite, last.check, last.n, last.items, last.p) == ("all suites", "accuracy", 6, 6, 2 / 64)
+    assert (last.suite, last.check, last.n, last.items) == ("all suites", "accuracy", 6, 6)
+    assert last.p == pytest.approx(0.0143, abs=5e-5)  # (6 - 0)² / 6 = 6 is chi-squared
 
 
 def test_all_predictions_is_left_out_where_it_repeats_the_only_one(db: Path) -> None:
@@ -198,8 +206,8 @@ def test_runs_of_a_group_count_as_their_mean_with_their_spread(db: Path) -> None
     assert found.spread_first is not None
     assert found.spread_first.values == (0.5, 0.25)
     assert found.spread_first.deviation == pytest.approx(0.25 / 2**0.5)
-    assert (found.spread_second, found.both, found.method) == (None, None, "exact permutation")
-    assert found.p == 0.5  # differences 0, 1/2, 1, 0: two of four flips reach 3/2
+    assert (found.spread_second, found.both, found.method) == (None, None, "t test")
+    assert found.p == pytest.approx(0.2152, abs=5e-5)  # differences 0, 1/2, 1, 0: t = 1.567 with 3 degrees of freedom
 
 
 def test_disagreements_come_with_what_explains_them(db: Path) -> None:

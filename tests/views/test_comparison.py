@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,17 +48,17 @@ def shown(found: Comparison, width: int = 160) -> str:
 def test_the_table_says_who_is_better_by_how_much_and_how_surely(found: Comparison) -> None:
     text = shown(found)
     row = next(line for line in text.splitlines() if line.startswith("words"))
-    for part in ("30", "33.3 %", "100.0 %", "+66.7 pp", "B better", "exact McNemar; tango", "<0.0001"):
+    for part in ("30", "33.3 %", "100.0 %", "+66.7 pp", "B better", "McNemar (score); tango", "<0.0001"):
         assert part in row
     assert "B − A" in text
-    assert "corrected for all 2 tests shown" in text
+    assert "adjusted for all 2 tests shown" in text
     numbers = next(line for line in text.splitlines() if line.startswith("forms"))
     assert "no difference shown" in numbers
 
 
 def test_a_narrow_terminal_loses_nothing(found: Comparison) -> None:
     text = shown(found, width=80)
-    for part in ("words · accuracy", "A 33.3 %   B 100.0 %   B − A +66.7 pp", "B better", "exact McNemar; tango"):
+    for part in ("words · accuracy", "A 33.3 %   B 100.0 %   B − A +66.7 pp", "B better", "McNemar (score); tango"):
         assert part in text
     assert "…" not in text.split("\nwug:0|")[0]  # which the common signature may have
 
@@ -76,7 +78,7 @@ def test_json_has_every_number(found: Comparison) -> None:
     data = json.loads(report.as_json(found))
     first = data["contrasts"][0]
     assert (first["first"], first["second"], first["only_second"], first["verdict"]) == ("A", "B", 20, "B better")
-    assert first["p"] == 2 / 2**20
+    assert first["p"] == pytest.approx(math.erfc(math.sqrt(20 / 2)))  # (20 - 0)² / 20 = 20 is chi-squared
     assert len(first["signatures"]) == 2
     assert [side["name"] for side in data["sides"]] == [A, B]
 
@@ -99,7 +101,7 @@ def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path: Path) -> No
     assert body[:3] == [
         r"\begin{tabular}{llrrrrcrrll}",
         r"\toprule",
-        r"suite & check & n & A & B & B $-$ A & 95 \% interval & p & Holm p & verdict & test; interval \\",
+        r"suite & check & n & A & B & B $-$ A & 95 \% interval & p & p (Holm) & verdict & test; interval \\",
     ]
     expected = (
         r"\textless{}img src=x onerror=alert(1)\textgreater{}\textbar{}\{\{ 7 * 7 \}\} "
@@ -135,3 +137,12 @@ def test_the_report_shows_the_comparison_with_names_as_text(tmp_path: Path) -> N
     assert "only B right" in page
     assert "<img src=x" not in page
     assert '<details class="suite comparison" id="comparison"' not in render(reports)
+
+
+def test_a_difference_that_holm_does_not_leave_is_called_so_beside_its_interval(found: Comparison) -> None:
+    one = replace(found.contrasts[0], p=0.03, p_holm=0.06, low=0.01, high=0.4)
+    text = shown(replace(found, contrasts=(one, found.contrasts[1])))
+    assert report.verdict(one) == "only unadjusted"
+    assert '"Only unadjusted": p < 0.05 for this test alone, but not after adjustment for all tests.' in text
+    assert "p < 0.05 exactly where the interval excludes 0" in " ".join(text.split())
+    assert "Only unadjusted" not in shown(found)

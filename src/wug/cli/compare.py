@@ -37,7 +37,8 @@ PAGES = (*CHARTS, ".html", ".htm")
     "--interval",
     "t",
     "bca",
-    help="The interval of means: Student's t, or the BCa bootstrap. Right or wrong has Tango's score interval.",
+    help="Interval and test of means: Student's t, or the BCa bootstrap with a permutation test. Right or wrong has "
+    "Tango's interval with McNemar's test.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For drawn signs and samples.")
 @click.option("--curve", is_flag=True, help="Instead: each check over the training steps of the runs.")

@@ -94,11 +94,11 @@ class Contrast:
     interval_method: str
     """`tango`, `t`, `cluster t`, `bca`, `cluster bca`; empty without an interval."""
     p: float
-    """Two-sided."""
+    """Two-sided, unadjusted: below 0.05 exactly where the interval excludes 0, unless that is a bootstrap one."""
     p_holm: float
     """Corrected for all tests of the comparison."""
     method: str
-    """How p was found: `exact McNemar`, `exact permutation`, `permutation (9,999 draws)`, …"""
+    """How p was found: `McNemar (score)`, `t test`, `cluster t test`, `permutation (9,999 draws)`, …"""
     both: int | None = None
     """Outcomes that both have right; None where they are no judgements, or means over runs."""
     only_first: int | None = None
@@ -195,9 +195,10 @@ def compare(
         for couple in couples:
             of = None if steps is None else (steps[couple[0]], steps[couple[1]])
             parts[couple] += _paired(test, columns, couple, checks, names, of)
-    found = [contrast for couple in couples for contrast in work.contrasts(couple, parts[couple])]
-    if not found:
+    tests = [(couple, *test) for couple in couples for test in work.tests(parts[couple])]
+    if not tests:
         raise _shared.nothing_to_compare(reader, shared.tests, choice.checks)
+    found = [work.contrast(*test, tests=len(tests)) for test in tests]
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
     return Comparison(work.sides, contrasts, choice.seed, shared.warnings)
@@ -221,27 +222,29 @@ class _Work:
     sides: tuple[Side, ...]
     choice: Choice
 
-    def contrasts(self, couple: tuple[int, int], parts: Sequence[_Part]) -> Iterator[Contrast]:
-        """Of two sides: suite by suite each check, and what is pooled after what it is made of."""
+    def tests(self, parts: Sequence[_Part]) -> Iterator[tuple[Sequence[_Part], str, str]]:
+        """Parts, suite and check of each contrast: suite by suite each check, then what is pooled of these."""
         together: list[_Part] = []
         suites = [list(some) for _, some in groupby(parts, key=lambda part: part.test)]
         for some in suites:
             for part in some:
-                yield self.contrast(couple, [part], part.test.name, part.check)
+                yield [part], part.test.name, part.check
             # What sums up other checks says nothing that each does not.
             summary = registry.offered("families", some[0].test.kind, "SUMMARY")
             judged = [part for part in some if part.rows.judged and part.check != summary]
             together += judged
             if self.choice.pool and len(judged) > 1:
-                yield self.contrast(couple, judged, some[0].test.name, _pattern([part.check for part in judged]))
+                yield judged, some[0].test.name, _pattern([part.check for part in judged])
         if self.choice.pool and len(suites) > 1 and together:
-            yield self.contrast(couple, together, EVERYTHING, _pattern([part.check for part in together]))
+            yield together, EVERYTHING, _pattern([part.check for part in together])
 
-    def contrast(self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, check: str) -> Contrast:
+    def contrast(
+        self, couple: tuple[int, int], parts: Sequence[_Part], suite: str, check: str, *, tests: int
+    ) -> Contrast:
         """Two sides on one check, or on several together; Holm's correction is still to come."""
         rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.test.name, part.rows) for part in parts])
         clusters = _pairing.cluster(rows)
-        verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed)
+        verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
         first, second = (self.sides[place] for place in couple)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         counts = _counts(rows) if rows.judged and len(rows.first) == len(rows.second) == 1 else (None,) * 4

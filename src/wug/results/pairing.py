@@ -234,11 +234,12 @@ def cluster(rows: Paired) -> Clusters:
     return Clusters(unique[order], sums, apart, sizes, firsts[order], False)
 
 
-def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed: int) -> Verdict:
-    """The interval and the p-value of the difference.
+def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed: int, tests: int) -> Verdict:
+    """The interval and the p-value of the difference, one of so many `tests`.
 
     McNemar's test and Tango's interval for right or wrong, one run against one, one outcome an item; for all else
-    (numbers, means over runs, several outcomes an item) sign flips and an interval by items.
+    (numbers, means over runs, several outcomes an item) Student's test and interval, by items. Sign flips go with a
+    bootstrap interval, and test differences that do not vary, which have no interval.
     """
     if rows.judged and clusters.single and len(rows.first) == len(rows.second) == 1:
         only_first = int(np.sum(rows.first[0] > rows.second[0]))
@@ -247,9 +248,11 @@ def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed:
         return Verdict(found.low, found.high, "tango", paired.mcnemar(only_first, only_second))
     # A sum over runs that is 0 but for rounding is 0.
     sums = np.where(np.abs(clusters.sums) < 1e-12, 0.0, clusters.sums)
-    tested = paired.flip_signs(sums, seed)
-    kind = "bca" if interval == "bca" and len(sums) <= paired.DRAWN else "t"
-    made = paired.bca_interval(sums, clusters.sizes, seed) if kind == "bca" else paired.t_interval(sums, clusters.sizes)
-    if made is None:
-        return Verdict(None, None, "", tested)
-    return Verdict(made.low, made.high, kind if clusters.single else f"cluster {kind}", tested)
+    by = "" if clusters.single else "cluster "
+    if interval == "bca" and len(sums) <= paired.DRAWN:
+        flipped, made = paired.flip_signs(sums, seed, tests), paired.bca_interval(sums, clusters.sizes, seed)
+        return Verdict(None, None, "", flipped) if made is None else Verdict(made.low, made.high, f"{by}bca", flipped)
+    made, tested = paired.t_interval(sums, clusters.sizes), paired.t_test(sums, clusters.sizes)
+    if made is None or tested is None:
+        return Verdict(None, None, "", paired.flip_signs(sums, seed, tests))
+    return Verdict(made.low, made.high, f"{by}t", paired.Tested(tested.p, f"{by}{tested.method}"))

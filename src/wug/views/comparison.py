@@ -178,10 +178,15 @@ def line(contrast: Contrast) -> list[str]:
 
 
 def verdict(contrast: Contrast) -> str:
-    """Who is ahead, where that is more than chance: `B better`, `B higher` (of numbers), or `no difference shown`."""
+    """Who is ahead, where that is more than chance: `B better`, `B higher` (of numbers), or `no difference shown`.
+
+    `only unadjusted` where p is below 0.05 and the interval excludes 0, but Holm's correction leaves no difference.
+    """
     if contrast.significant and contrast.higher is not None:
         better = contrast.share and contrast.check not in AS_SUCH
         return f"{contrast.higher.label} {'better' if better else 'higher'}"
+    if contrast.p < 0.05:
+        return "only unadjusted"
     return "equal" if contrast.disagreeing == 0 else "no difference shown"
 
 
@@ -213,13 +218,19 @@ def test(contrast: Contrast) -> str:
 def notes(comparison: Comparison) -> list[str]:
     """What a reader must know to read the table."""
     tests = comparison.tests
+    agree = "p < 0.05 exactly where the interval excludes 0"
+    if any(contrast.interval_method.endswith("bca") for contrast in comparison.contrasts):
+        agree = "near p = 0.05 a BCa interval and the permutation test may disagree"
     said = [
-        "The difference is the second minus the first on the items that both have, with its 95 % interval.",
-        f"Holm p is corrected for all {tests} tests shown; below 0.05 one side is called better or higher."
+        "The difference is the second minus the first on the items that both have.",
+        f"The 95 % interval and p are for each test alone, unadjusted; {agree}.",
+        f"p (Holm) is adjusted for all {tests} tests shown; below 0.05 one side is called better or higher."
         if tests > 1
-        else "One test, so Holm's correction changes nothing; below 0.05 one side is called better or higher.",
+        else "One test, so p (Holm) is p; below 0.05 one side is called better or higher.",
         '"No difference shown" does not mean that the models are equal: see how wide the interval is.',
     ]
+    if any(verdict(contrast) == "only unadjusted" for contrast in comparison.contrasts):
+        said.append('"Only unadjusted": p < 0.05 for this test alone, but not after adjustment for all tests.')
     if any(len(side.runs) > 1 for side in comparison.sides):
         said.append(
             "Values of several runs are means over runs, ± the standard deviation between them. Interval and p speak "
@@ -273,7 +284,7 @@ def _short(value: str | float) -> str:
 def head(first: str, second: str) -> list[str]:
     """The columns of a table for people."""
     return [
-        *("suite", "check", "n", first, second, f"{second} − {first}", "95 % interval", "p", "Holm p"),
+        *("suite", "check", "n", first, second, f"{second} − {first}", "95 % interval", "p", "p (Holm)"),
         *("verdict", "test; interval"),
     ]
 
@@ -286,7 +297,7 @@ def _block(contrast: Contrast) -> Text:
         (f"{suite} · {check}", "bold"),
         f"  n = {n}\n  {a} {first}   {b} {second}   {b} − {a} ",
         (difference, "bold"),
-        f" {interval}\n  p {p}, Holm p {corrected}: ",
+        f" {interval}\n  p {p}, p (Holm) {corrected}: ",
         (verdict, "bold" if contrast.significant else ""),
         f" ({test})",
     )

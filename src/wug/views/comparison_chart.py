@@ -50,11 +50,11 @@ def _figure(check: str, contrasts: Sequence[Contrast], id: str) -> Figure:
         draw=lambda: _with_zero(charts.intervals(points, title=title, series_are="pair")),
         title="Differences in per cent right" if share else f"Differences in {what}",
         note="Each dot is the difference on the items that both have, with its 95 % interval.",
-        columns=("suite", "check", "pair", "difference", "95 % interval", "Holm p", "verdict"),
+        columns=("suite", "check", "pair", "difference", "95 % interval", "p", "p (Holm)", "verdict"),
         rows=tuple(
             (
                 *(c.suite, c.check.replace("_", " "), f"{c.second.label} − {c.first.label}"),
-                *(difference(c), interval(c), p_text(c.p_holm), verdict(c)),
+                *(difference(c), interval(c), p_text(c.p), p_text(c.p_holm), verdict(c)),
             )
             for c in contrasts
         ),
@@ -71,6 +71,7 @@ def _record(c: Contrast) -> dict[str, Any]:
         "difference": c.difference,
         "low": c.low,
         "high": c.high,
+        "p": c.p,
         "p_holm": c.p_holm,
         "n": c.n,
         "verdict": verdict(c),

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wug.views import learning_curves as learning
+from wug.views.comparison import p_text
 from wug.views.markup import latex_table, markdown_table
 from wug.views.numbers import interval_text, signed_text, spaced, value_text
 from wug.views.parts import Figure
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 MOST = 60
 """Steps that a terminal shows; of more, as many from the beginning as from the end."""
 COLUMNS = ("suite", "check", "step", "first", "second", "difference", "low", "high", "p", "p_holm", "n")
-HEAD = ("suite", "check", "step", "A", "B", "difference", "95 %", "p (Holm)")
+HEAD = ("suite", "check", "step", "A", "B", "difference", "95 % interval", "p", "p (Holm)")
 
 
 def show_curves(curves: Curves, console: Console) -> None:
@@ -131,7 +132,7 @@ def _line(one: StepContrast) -> tuple[str, ...]:
         spaced(value_text(c.value_second, share=c.share)),
         spaced(signed_text(c.difference, share=c.share)),
         interval_text(c.low, c.high, c.interval_method or None, share=c.share) or "–",
-        f"{c.p_holm:.3f}" if c.p_holm >= 0.001 else "< .001",
+        *(p_text(c.p), p_text(c.p_holm)),
     )
 
 
@@ -150,8 +151,8 @@ FORMATS: Mapping[str, Callable[[SweepComparison], str]] = {
     "json": as_json,
     "csv": lambda comparison: delimited(COLUMNS, rows(comparison), ","),
     "tsv": lambda comparison: delimited(COLUMNS, rows(comparison), "\t"),
-    "md": lambda comparison: markdown_table(HEAD, _lines(comparison), "llrrrrcr"),
-    "latex": lambda comparison: latex_table(HEAD, _lines(comparison), "llrrrrcr", map(str, _signatures(comparison))),
+    "md": lambda comparison: markdown_table(HEAD, _lines(comparison), "llrrrrcrr"),
+    "latex": lambda comparison: latex_table(HEAD, _lines(comparison), "llrrrrcrr", map(str, _signatures(comparison))),
 }
 
 
