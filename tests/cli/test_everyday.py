@@ -96,7 +96,7 @@ def test_quiet_works_on_either_side_of_the_command(sides: tuple[str, ...]) -> No
 @pytest.mark.parametrize("sides", [("-v", "run"), ("run", "-v")])
 def test_verbose_works_on_either_side_and_tells_where_things_are_kept(sides: tuple[str, ...]) -> None:
     command = (*sides, "task_accuracy", "--model", "oracle:pcfgset", "--limit", 2)
-    assert wug(*command).err.splitlines()[1:3] == [
+    assert wug(*command).err.splitlines()[0:2] == [
         f"runs are kept in {os.environ['WUG_DB']}",
         f"answers are kept in {os.environ['WUG_CACHE']}",
     ]

@@ -1,0 +1,112 @@
+"""The run service: command line, Python and site give the same results, and a model that fails stops no other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import trainings
+import wug as api
+from command_line import wug
+from wug.errors import InputError, UnknownName, WugError
+from wug.evaluation.opening import open_model, open_suites
+from wug.evaluation.request import RunEvent, RunRequest
+from wug.evaluation.service import execute, resolve
+from wug.results.store import Store
+from wug.views.table import FORMATS
+from wug.web.jobs.tasks import run_suites
+
+MODELS = ["ngram:run/checkpoint-10.arpa", "ngram:run/broken.arpa", "ngram:run/checkpoint-20.arpa"]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    trainings.with_suites(tmp_path)
+    (tmp_path / "run" / "broken.arpa").write_text("no model\n")
+
+
+def stored(path: str) -> str:
+    """All results of a store as JSON, in the order of the runs."""
+    store = Store(Path(path))
+    return FORMATS["json"]([result for run in reversed(store.runs()) for result in store.results(run.id)])
+
+
+def by_command_line(path: str) -> list[str]:
+    command = [argument for model in MODELS for argument in ("--model", model)]
+    said = wug("run", "words.jsonl", *command, "--db", path, "--no-cache", "--format", "json")
+    assert said.code == 1
+    assert said.out.strip() == stored(path).strip()
+    return [line.partition(": ")[2].partition(": ")[2] for line in said.err.splitlines() if line.startswith("failed: ")]
+
+
+def by_python(path: str) -> list[str]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        api.run("words.jsonl", MODELS, store=path)
+    (warning,) = said
+    return [line.partition(": ")[2] for line in str(warning.message).splitlines()[1:]]
+
+
+def by_site(path: str) -> list[str]:
+    errors = []
+    for name in MODELS:
+        try:
+            run_suites(open_suites("words.jsonl"), Path(path), None, "x")(open_model(name), lambda done, total: None)
+        except WugError as error:
+            errors.append(str(error))
+    return errors
+
+
+def test_command_line_python_and_site_give_the_same_results_and_the_same_error() -> None:
+    ways: dict[str, Callable[[str], list[str]]] = {"c.db": by_command_line, "p.db": by_python, "s.db": by_site}
+    errors = [way(path) for path, way in ways.items()]
+    assert errors[0] == errors[1] == errors[2]
+    assert len(errors[0]) == 1
+    assert stored("c.db") == stored("p.db") == stored("s.db")
+    assert stored("c.db").count('"suite": "words"') == 2
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_every_executor_reports_the_failure_and_continues(executor: str) -> None:
+    report = execute(RunRequest(suites=["words.jsonl"], models=MODELS, executor=executor, workers=2))  # type: ignore[arg-type]
+    assert [failure.model for failure in report.failures] == [MODELS[1]]
+    assert list(report.found) == [MODELS[0], MODELS[2]]
+    assert report.failed
+    assert [result.estimates[0].value for result in report.results] == [0.25, 1.0]
+
+
+def test_the_error_of_a_single_model_is_raised() -> None:
+    with pytest.raises(InputError, match=r"broken\.arpa"):
+        execute(RunRequest(suites=["words.jsonl"], models=MODELS[1:2]))
+
+
+def test_events_tell_how_many_models_are_done() -> None:
+    events: list[RunEvent] = []
+    execute(RunRequest(suites=["words.jsonl"], models=MODELS), events.append)
+    assert (events[0].stage, events[0].done, events[0].models, events[0].model) == ("loading", 0, 3, MODELS[0])
+    assert (events[-1].stage, events[-1].done) == ("finished", 3)
+    assert [event.done for event in events] == sorted(event.done for event in events)
+
+
+def test_mistakes_are_reported_before_any_model_is_opened() -> None:
+    with pytest.raises(InputError, match="limit=0"):
+        resolve(RunRequest(suites=["words.jsonl"], models=MODELS, limit=0))
+    with pytest.raises(UnknownName, match="lowecase"):
+        resolve(RunRequest(suites=["words.jsonl"], models=MODELS, model_options={"lowecase": "yes"}))
+    with pytest.raises(UnknownName, match="unknown executor 'threads'"):
+        execute(RunRequest(suites=["words.jsonl"], models=MODELS, executor="threads"))  # type: ignore[arg-type]
+
+
+def test_shared_options_go_to_the_backends_that_have_them() -> None:
+    plan = resolve(
+        RunRequest(
+            suites=["words.jsonl"],
+            models=["ngram:run/checkpoint-10.arpa", "wug-causal"],
+            shared_model_options={"device": "cpu"},
+        )
+    )
+    assert [dict(task.spec.options) for task in plan.tasks if task.spec] == [{}, {"device": "cpu"}]
