@@ -70,27 +70,27 @@ def lengths(path: Path) -> tuple[list[float], int]:
 EXPECTED = [-float(len(text)) for text in TEXTS]
 
 
-@pytest.mark.parametrize("column", ["key", "value", "model"])
-def test_an_altered_output_is_computed_again(tmp_path: Path, column: str) -> None:
+@pytest.mark.parametrize("column", ["keys", "sizes", "outputs", "crc", "model"])
+def test_an_altered_block_of_outputs_is_computed_again(tmp_path: Path, column: str) -> None:
     assert lengths(tmp_path / "a.db") == (EXPECTED, 200)
     with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
         db.execute("INSERT INTO models VALUES (2, x'00', 'other')")
-        key, value = db.execute("SELECT key, value FROM outputs LIMIT 1").fetchone()
-        changed = {"key": flipped(key), "value": flipped(value), "model": 2}
-        db.execute(f"UPDATE outputs SET {column} = ? WHERE key = ?", (changed[column], key))
-    assert lengths(tmp_path / "a.db") == (EXPECTED, 1)
+        (number, value) = db.execute(f"SELECT id, {column} FROM blocks LIMIT 1").fetchone()
+        changed = flipped(value) if isinstance(value, bytes) else value + 1
+        db.execute(f"UPDATE blocks SET {column} = ? WHERE id = ?", (changed, number))
+    assert lengths(tmp_path / "a.db") == (EXPECTED, 50)
     assert lengths(tmp_path / "a.db") == (EXPECTED, 0)
 
 
-def test_a_damaged_output_is_counted(tmp_path: Path) -> None:
+def test_damaged_outputs_are_counted(tmp_path: Path) -> None:
     lengths(tmp_path / "a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
-        key, value = db.execute("SELECT key, value FROM outputs LIMIT 1").fetchone()
-        db.execute("UPDATE outputs SET value = ? WHERE key = ?", (flipped(value), key))
+        number, outputs = db.execute("SELECT id, outputs FROM blocks LIMIT 1").fetchone()
+        db.execute("UPDATE blocks SET outputs = ? WHERE id = ?", (flipped(outputs), number))
     cache = Cache(tmp_path / "a.db")
     through = cached(Lengths(), cache)
     assert [found.logprob() for found in through.score([Request(text) for text in TEXTS])] == EXPECTED
-    assert (through.computed, cache.damaged) == (1, 1)
+    assert (through.computed, cache.damaged) == (50, 50)
     cache.close()
 
 
@@ -98,12 +98,12 @@ def flipped(value: bytes) -> bytes:
     return bytes([*value[:7], value[7] ^ 1, *value[8:]])
 
 
-def test_the_output_of_another_request_is_computed_again(tmp_path: Path) -> None:
+def test_the_outputs_of_another_block_are_computed_again(tmp_path: Path) -> None:
     lengths(tmp_path / "a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
-        (first, _), (_, other) = db.execute("SELECT key, value FROM outputs LIMIT 2").fetchall()
-        db.execute("UPDATE outputs SET value = ? WHERE key = ?", (other, first))
-    assert lengths(tmp_path / "a.db") == (EXPECTED, 1)
+        (first, _), (_, other) = db.execute("SELECT id, outputs FROM blocks LIMIT 2").fetchall()
+        db.execute("UPDATE blocks SET outputs = ? WHERE id = ?", (other, first))
+    assert lengths(tmp_path / "a.db") == (EXPECTED, 50)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -268,7 +268,7 @@ def test_a_full_disk_for_the_cache_is_told_of(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "a.db")
     cache._db.execute("PRAGMA max_page_count=4")
     with pytest.raises(StoreError, match="the disk is full"):
-        cache.write(b"model", "model", [(b"key", os.urandom(50_000))])
+        cache.write(b"model", "model", [(bytes(12), os.urandom(50_000))])
 
 
 def test_half_characters_are_kept(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_model_that_is_gone_is_an_error_whatever_the_cache_has(tmp_path: Path)
 def test_a_cache_that_lost_answers_asks_for_them_again(tmp_path: Path) -> None:
     first = run_here(tmp_path, "wug-lstm")
     with closing(sqlite3.connect(tmp_path / "answers.db")) as db, db:
-        db.execute("DELETE FROM outputs WHERE key IN (SELECT key FROM outputs LIMIT 1)")
+        db.execute("DELETE FROM blocks WHERE id IN (SELECT id FROM blocks LIMIT 1)")
     again, loaded = run(tmp_path, "wug-lstm")
     assert "torch" in loaded
     assert again == first

@@ -75,7 +75,7 @@ def kept(name: str) -> list[Any]:
 def cached(name: str) -> list[Any]:
     """The answers that a cache has, as they are kept."""
     with closing(sqlite3.connect(name)) as db:
-        sql = "SELECT models.key, outputs.key, value FROM outputs JOIN models ON models.id = model ORDER BY 1, 2"
+        sql = "SELECT key, keys, sizes, outputs, crc FROM blocks JOIN models ON models.id = model ORDER BY 1, 2"
         return db.execute(sql).fetchall()
 
 
@@ -111,7 +111,7 @@ def test_what_a_process_warns_of_is_told_here_once() -> None:
     said = wug(*command, "--cache", "answers")
     sound = cached("answers")
     with closing(sqlite3.connect("answers")) as db:
-        db.execute("UPDATE outputs SET value = x'00'")
+        db.execute("UPDATE blocks SET outputs = x'00'")
         db.commit()
     again = wug(*command, "--cache", "answers", "--db", "another.db")
     assert again.out == said.out
