@@ -36,7 +36,8 @@ def test_weights_are_float16(folder: Path) -> None:
 @pytest.mark.parametrize("folder", MODELS.values(), ids=MODELS)
 def test_a_card_says_how_the_model_was_made_and_what_it_knows(folder: Path) -> None:
     card = (folder / "README.md").read_text(encoding="utf-8")
-    for part in ("wug train ", "| seed | 1 |", "| licence | MIT", "## What it knows", "## What it does not know"):
+    made = ("wug train ", "| seed | 1 |", "| licence | MIT")
+    for part in (*made, "## What it knows", "## In other programs", "stored in float16", "## What it does not know"):
         assert part in card
     assert "@" not in card
 

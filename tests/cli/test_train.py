@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -79,6 +80,41 @@ def test_a_model_of_text_learns_and_its_backend_scores_with_it(
     assert sum(filter(None, usual.logprobs)) > sum(filter(None, odd.logprobs))
     assert "wug train" in (folder / "README.md").read_text(encoding="utf-8")
     assert model.training_context == "sentence"
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked", "lstm"])
+def test_a_model_says_that_it_learnt_paragraphs(tmp_path: Path, text: Path, kind: str) -> None:
+    assert train(kind, text, tmp_path / "model", "--steps", 2, "--unit", "paragraph").code == 0
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["training_context"] == "paragraph"
+    assert "It saw each paragraph by itself" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "encoding"),
+    [
+        ("causal", "the BOS token `<|endoftext|>` before a text"),
+        ("masked", "a text between `<s>` and `</s>`"),
+        ("seq2seq", "`</s>` after a text"),
+        ("lstm", None),
+    ],
+)
+def test_a_card_says_how_others_score_the_model_as_wug_does(
+    tmp_path: Path, text: Path, examples: Path, kind: str, encoding: str | None
+) -> None:
+    material, folder = examples if kind == "seq2seq" else text, tmp_path / "model"
+    assert train(kind, material, folder, "--steps", 2, "--dtype", "float16").code == 0
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| weights | float16 |" in card
+    assert ("It saw each sentence by itself" in card) == (kind != "seq2seq")
+    assert ("dtype=torch.float32" in card) == (encoding is not None)
+    assert encoding is None or encoding in card
+
+
+def test_a_card_says_nothing_about_the_dtype_of_weights_in_float32(tmp_path: Path, text: Path) -> None:
+    assert train("causal", text, tmp_path / "model", "--steps", 2).code == 0
+    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert "| weights | float32 |" in card
+    assert "torch.float32" not in card
 
 
 @pytest.mark.parametrize(("network", "backend"), [("t5", "seq2seq"), ("lstm", "attention_lstm")])

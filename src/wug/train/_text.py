@@ -57,6 +57,7 @@ class TextLesson:
 
     def save(self, folder: Path, dtype: str) -> None:
         """In the Hugging Face layout."""
+        self.model.config.training_context = self.rows.unit
         save_model(self.model, self.tokenizer, folder, dtype)
 
 
@@ -71,7 +72,6 @@ def rotary_sizes(tokenizer: Any, shape: Shape) -> dict[str, Any]:
         "intermediate_size": shape.inner,
         "max_position_embeddings": 1024,
         "attention_dropout": shape.dropout,
-        "training_context": "sentence",
     }
 
 

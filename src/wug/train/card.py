@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from wug.files import write_text
@@ -9,6 +10,12 @@ from wug.train.checkpoint import TrainingState
 from wug.train.recipe import Recipe
 
 LAST = 50
+ENCODINGS = {
+    "causal": "the BOS token `<|endoftext|>` before a text",
+    "masked": "a text between `<s>` and `</s>`",
+    "seq2seq": "`</s>` after a text",
+}
+"""What the tokenizers of each kind of Hugging Face model put where."""
 
 
 def write_card(
@@ -18,11 +25,17 @@ def write_card(
     *,
     command: str,
     about: str,
+    kind: str,
+    unit: str | None,
     parameters: int,
+    dtype: str,
     device: str,
     version: str,
 ) -> None:
-    """Write README.md beside the weights, unless somebody wrote one already."""
+    """Write README.md beside the weights, unless somebody wrote one already.
+
+    `unit` is what a model of text saw by itself, `dtype` that of the weights in the file.
+    """
     import torch
     import transformers
 
@@ -41,7 +54,28 @@ def write_card(
         "seed": str(recipe.seed),
         "loss at the end": f"{sum(last) / len(last):.4f} nats a token, the mean of {len(last)} steps",
         "time": f"{state.seconds:,.0f} s on {where}",
+        "weights": dtype,
         "versions": f"wug {version}, torch {torch.__version__}, transformers {transformers.__version__}",
     }
     table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
-    write_text(path, f"# {folder.name}\n\n```\n{command}\n```\n\n| | |\n|---|---|\n{table}\n")
+    notes = "".join(f"- {note}\n" for note in _notes(kind, unit, dtype))
+    write_text(path, f"# {folder.name}\n\n```\n{command}\n```\n\n| | |\n|---|---|\n{table}\n\n{notes}".rstrip() + "\n")
+
+
+def _notes(kind: str, unit: str | None, dtype: str) -> Iterator[str]:
+    """What a user has to know to get the numbers of wug, also in other programs."""
+    if unit is not None:
+        yield f"It saw each {unit} by itself: what comes before means nothing to it."
+    if kind not in ENCODINGS:
+        return
+    yield (
+        f"By default its tokenizer puts {ENCODINGS[kind]}, as in training. Programs that use the default encoding give "
+        "the numbers of wug."
+    )
+    if kind == "causal":
+        yield "Do not let a program add BOS a second time: in minicons, leave `bos_token` at `False`."
+    if dtype != "float32":
+        yield (
+            f"transformers 5 computes in the dtype of the file, {dtype}, unless told otherwise. wug computes in float32, "
+            "and so does `from_pretrained(FOLDER, dtype=torch.float32)`."
+        )

@@ -47,6 +47,8 @@ class Rows:
     length: int
     batch: int
     seed: int
+    unit: Unit = "sentence"
+    """What a model learns from these rows sees by itself."""
 
     @property
     def steps_an_epoch(self) -> int:

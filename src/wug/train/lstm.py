@@ -86,7 +86,7 @@ class LSTMLesson(TextLesson):
             "tied": True,
             "lowercase": self._words.lowercase,
             "words": self._words.mode,
-            "training_context": "sentence",
+            "training_context": self.rows.unit,
         }
         save_word_lstm(folder, state, config, self._words.names)
 

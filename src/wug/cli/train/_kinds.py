@@ -214,7 +214,7 @@ class Corpus:
                 f"{len(stream.ids):,} tokens of text are not enough for a row of {length}: "
                 "give more text, or a smaller --context-length"
             )
-        return Rows(stream, length, self._training.batch_size, self._training.seed)
+        return Rows(stream, length, self._training.batch_size, self._training.seed, self._training.unit)
 
     def material(self, kind: str) -> dict[str, Any]:
         """What the loss depends on, besides the recipe."""

@@ -135,7 +135,10 @@ def train(lesson: Lesson, training: Training, device: str, material: dict[str, A
         state,
         command=common.command_line(),
         about=card,
+        kind=material["kind"],
+        unit=material.get("unit"),
         parameters=size,
+        dtype=training.dtype,
         device=device,
         version=__version__,
     )
