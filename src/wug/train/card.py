@@ -76,6 +76,6 @@ def _notes(kind: str, unit: str | None, dtype: str) -> Iterator[str]:
         yield "Do not let a program add BOS a second time: in minicons, leave `bos_token` at `False`."
     if dtype != "float32":
         yield (
-            f"transformers 5 computes in the dtype of the file, {dtype}, unless told otherwise. wug computes in float32, "
-            "and so does `from_pretrained(FOLDER, dtype=torch.float32)`."
+            f"transformers 5 computes in the dtype of the file, {dtype}, unless told otherwise. wug computes in "
+            "float32, and so does `from_pretrained(FOLDER, dtype=torch.float32)`."
         )
