@@ -16,7 +16,7 @@ from made_up_sets import COMMIT, CONTENT, Handler, Mirror, cut, first, flipped, 
 from patience import PATIENCE
 from reference import reference
 from wug import data
-from wug.data.catalogue import catalogue
+from wug.data.catalogue import File, catalogue
 from wug.data.folder import folder_of, missing
 from wug.errors import DataError, InputError, NotFetched
 
@@ -245,6 +245,20 @@ def test_a_copy_with_a_wrong_byte_is_refused_with_both_checksums(made_up: None, 
     assert "1 of 2 files" in str(caught.value)
     assert data.fetched("wugs/binding")  # what was right is in place
     assert not data.fetched("wugs/agreement")
+
+
+def test_a_file_whose_size_rules_it_out_is_not_read(
+    made_up: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    huge = tmp_path / "copy" / "agreement.jsonl"
+    huge.parent.mkdir()
+    with huge.open("wb") as file:
+        file.truncate(60_000_000_000)  # a hole: it takes no room
+    monkeypatch.setattr(File, "checksum_of", lambda file, path: pytest.fail(f"{path} was read"))
+    with pytest.raises(DataError, match=f"{BIG}: expected 142,000 bytes, found 60,000,000,000 in {huge}"):
+        data.get("wugs/agreement", source=huge.parent)
+    with pytest.raises(DataError, match="1 of 1 files"):
+        data.get("wugs/more/unseen", source=huge.parent)  # of unknown size, but no file of a set is so large
 
 
 def test_a_folder_without_the_files_is_a_message(made_up: None, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_qwen2_model_with_another_pipeline_scores_the_tokens_of_its_file(
     folder = tiny.save_causal(tmp_path / "m", "qwen2", tokenizer=KINDS[kind](TEXTS), num_key_value_heads=4)
     model = opened(folder)
     assert [spans(model, text) for text in PROBES] == [spans_of_file(folder, text) for text in PROBES]
-    (warning,) = [record.getMessage() for record in caplog.records if record.name == "wug"]
+    (warning,) = [text for text in caplog.messages if "transformers rebuilds" in text]
     assert "transformers rebuilds the tokenizer as Qwen2Tokenizer" in warning
     assert "wug uses tokenizer.json" in warning
 
@@ -63,7 +63,7 @@ def test_a_pipeline_that_transformers_keeps_is_used_without_a_word(
 ) -> None:
     folder = tiny.save_causal(tmp_path / "m", "llama", tokenizer=KINDS["words"](TEXTS))
     assert spans(opened(folder), PROBES[0]) == spans_of_file(folder, PROBES[0])
-    assert not [record for record in caplog.records if record.name == "wug"]
+    assert "transformers rebuilds" not in caplog.text
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "gpt_neox", "llama"])

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from wug.data.catalogue import File, Paper, Selection, TestSet, cite, find, knows, names
 from wug.data.fetch import get
-from wug.data.folder import FOLDER, fetched, origin, path, paths
-from wug.data.places import Place, for_a_run, known
+from wug.data.folder import FOLDER, fetched, path, paths
+from wug.data.places import Place, for_a_run, known, origin
 
 __all__ = [
     "FOLDER",

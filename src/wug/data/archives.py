@@ -7,7 +7,7 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -55,6 +55,25 @@ def unpacked(archive: Path) -> Path:
     return folder
 
 
+def is_as_unpacked(archive: Path) -> bool:
+    """Whether the folder of an archive has just the archive's files, byte for byte."""
+    folder = archive.with_name(archive.name + UNPACKED)
+    left = {path for path in folder.rglob("*") if path.is_file() and _counts(path.relative_to(folder).parts)}
+    with _members(archive) as members:
+        for member in members:
+            path, source = folder / PurePosixPath(member.name), member.open()
+            if path not in left or source is None:
+                return False
+            left.discard(path)
+            with source, path.open("rb") as unpacked:
+                while piece := source.read(_PIECE):
+                    if piece != unpacked.read(len(piece)):
+                        return False
+                if unpacked.read(1):
+                    return False
+    return not left
+
+
 def _write(archive: Path, member: Member, folder: Path, room: int) -> int:
     """Write a file below a folder; its size, or an error where it is larger than there is room."""
     path = PurePosixPath(member.name)
@@ -81,16 +100,16 @@ def _members(archive: Path) -> Iterator[Iterator[Member]]:
     try:
         if archive.name.endswith(".zip"):
             with zipfile.ZipFile(archive) as packed:
-                yield (member for member in _zipped(archive, packed) if _counts(member))
+                yield (member for member in _zipped(archive, packed) if _counts(PurePosixPath(member.name).parts))
         else:
             with tarfile.open(archive) as tar:
-                yield (member for member in _tarred(tar) if _counts(member))
+                yield (member for member in _tarred(tar) if _counts(PurePosixPath(member.name).parts))
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError) as error:
         raise DataError(f"{archive}: a damaged archive ({error})") from None
 
 
-def _counts(member: Member) -> bool:
-    parts = PurePosixPath(member.name).parts
+def _counts(parts: Sequence[str]) -> bool:
+    """Whether a file is not what systems leave in folders and archives."""
     return not any(part in _LITTER or part.startswith("._") for part in parts)
 
 

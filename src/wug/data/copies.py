@@ -8,12 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wug.data.catalogue import GIT, File, TestSet
-from wug.data.folder import PART, Progress, install
+from wug.data.folder import PART, SHOWN, Progress, install, listed
 from wug.errors import DataError, InputError
-from wug.files import user_path, writing
-
-_SHOWN = 5
-"""Files that a message names before it only counts."""
+from wug.files import largest, user_path, writing
 
 
 def take(chosen: TestSet, wanted: Sequence[File], folder: Path, source: str | Path, progress: Progress) -> None:
@@ -37,13 +34,13 @@ def take(chosen: TestSet, wanted: Sequence[File], folder: Path, source: str | Pa
 
 
 def _find(source: Path, wanted: Sequence[File]) -> dict[File, Path]:
-    """For each file a copy, where there is one; only files of the right size are read."""
+    """For each file a copy, where there is one; only files of the right size are read, if the catalogue has it."""
     found: dict[File, Path] = {}
     for path in _files(source):
         size = path.stat().st_size
         checksums: dict[bool, str] = {}
         for file in wanted:
-            if file.size in (None, size):
+            if size == file.size or (file.size is None and size <= largest()):
                 kind = file.checksum.startswith(GIT)
                 checksums[kind] = checksums.get(kind) or file.checksum_of(path)
                 if checksums[kind] == file.checksum:
@@ -58,22 +55,20 @@ def _files(source: Path) -> Iterator[Path]:
 
 
 def _lacking(chosen: TestSet, absent: Sequence[File], wanted: int, source: Path) -> str:
-    lines = [_line(file, source) for file in absent[:_SHOWN]]
-    if len(absent) > _SHOWN:
-        lines.append(f"    … and {len(absent) - _SHOWN} more")
-    return "\n".join(
-        [
-            f"{source}: {len(absent)} of {wanted} files of {chosen.name} are not there, by their checksums:",
-            *lines,
-            f"They are in {chosen.repository} at commit {chosen.commit}",
-        ]
+    return (
+        f"{source}: {len(absent)} of {wanted} files of {chosen.name} are not there, by their checksums:"
+        f"{listed([*(_line(file, source) for file in absent[:SHOWN]), *absent[SHOWN:]])}\n"
+        f"They are in {chosen.repository} at commit {chosen.commit}"
     )
 
 
 def _line(file: File, source: Path) -> str:
-    """A file that is not there; where one is called like it, both checksums."""
+    """A file that is not there; if another has its name, how the two differ."""
     name = Path(file.path).name
     namesake = next((path for path in _files(source) if path.name == name), None)
     if namesake is None:
-        return f"    {file.path} ({file.checksum})"
-    return f"    {file.path}: expected {file.checksum}, found {file.checksum_of(namesake)} in {namesake}"
+        return f"{file.path} ({file.checksum})"
+    size = namesake.stat().st_size
+    if file.size not in (None, size):  # enough to rule it out, however large it is
+        return f"{file.path}: expected {file.size:,} bytes, found {size:,} in {namesake}"
+    return f"{file.path}: expected {file.checksum}, found {file.checksum_of(namesake)} in {namesake}"

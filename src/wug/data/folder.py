@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from wug.data.catalogue import GIT, File, Selection, TestSet, find
+from wug.data.integrity import Checked
 from wug.errors import DataError, NotFetched
 from wug.files import user_path, write_text, writing
 
@@ -17,6 +18,8 @@ FOLDER = "WUG_DATA"
 """The environment variable that names another folder for sets."""
 PART = ".part"
 """What the name of a file ends in that has not come whole."""
+SHOWN = 5
+"""Files that a message names."""
 Progress = Callable[[int, int], None]
 """Told how many bytes have come, and how many there will be."""
 
@@ -65,16 +68,6 @@ def place(name: str) -> Path:
     return found[0] if len(found) == 1 else Path(os.path.commonpath(found))
 
 
-def origin(path: Path) -> dict[str, Any] | None:
-    """The record of the set that a fetched file or folder belongs to: title, licence, citation, commit."""
-    try:
-        name, commit = path.absolute().relative_to(root().absolute()).parts[:2]
-        content: dict[str, Any] = json.loads((root() / name / f"{commit}.json").read_text(encoding="utf-8"))
-    except (ValueError, OSError):  # no file of a set, or one whose record is gone
-        return None
-    return content
-
-
 def record(chosen: TestSet) -> dict[str, str | None]:
     """What is kept of a set beside its data, and beside results: title, licence, citation, commit."""
     return {
@@ -110,9 +103,43 @@ def install(file: File, part: Path, target: Path, came_from: object) -> None:
 
 
 def require(selection: Selection, name: str) -> None:
-    """NotFetched where a file is not here; the message speaks of all that the name stands for."""
+    """NotFetched where a file is not here, DataError where one was changed; the message is about all of the name."""
     if missing(selection):
         raise NotFetched(_not_fetched(find(name)))
+    refuse_altered(selection, name)
+
+
+def refuse_altered(selection: Selection, name: str) -> None:
+    """DataError where a file that is here has another content than the catalogue knows."""
+    if changed := altered(selection.set, selection.files):
+        accept = " --accept" if selection.set.restriction else ""
+        raise DataError(
+            f"{name}: changed since it was fetched, so it is no longer the published version:{listed(changed)}\n"
+            f"Fetch it again: wug data get {shlex.quote(name)}{accept}. To run your own version, copy it elsewhere"
+        )
+
+
+def altered(chosen: TestSet, files: Iterable[File]) -> list[Path]:
+    """Those of the files that are here with another content than the catalogue knows."""
+    folder = folder_of(chosen)
+    checked = Checked(folder)
+    changed = []
+    for file in files:
+        path = folder / file.name
+        if path.is_file() and not checked.confirms(path, partial(_is_right, file, path)):
+            changed.append(path)
+    checked.keep()
+    return changed
+
+
+def _is_right(file: File, path: Path) -> bool:
+    return file.checksum_of(path) == file.checksum
+
+
+def listed(paths: Sequence[object]) -> str:
+    """The first of some files, one per line, for a message."""
+    more = [f"… and {len(paths) - SHOWN} more"] if len(paths) > SHOWN else []
+    return "".join(f"\n    {path}" for path in [*paths[:SHOWN], *more])
 
 
 def _not_fetched(selection: Selection) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wug.data import archives
 from wug.data.catalogue import Selection, TestSet, catalogue, find, shared_folder, stem
-from wug.data.folder import folder_of, record, require, root
+from wug.data.folder import PART, altered, folder_of, listed, record, refuse_altered, require, root
+from wug.data.integrity import Checked
+from wug.errors import DataError
+
+log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,9 @@ def for_a_run(name: str) -> list[Place] | None:
     require(tests, name)
     # A folder is read as a whole: which of its files are tests, the family knows.
     chosen = selection if len(selection.places) == 1 else tests
+    refuse_altered(chosen, name)
+    if len(chosen.places) == 1 and (foreign := _foreign(chosen.set, folder_of(chosen.set) / chosen.places[0])):
+        raise DataError(f"{name}: the folder has files that are not of the set. Move them elsewhere:{listed(foreign)}")
     found = _one_suite(chosen) if chosen.set.family == "pairs" else [(place, {}) for place in chosen.places]
     # Of other families a file is a suite of its own, with a name of its own.
     whole = chosen.set.family == "pairs" and not chosen.part
@@ -43,7 +52,10 @@ def for_a_run(name: str) -> list[Place] | None:
 
 
 def known(path: Path) -> Place | None:
-    """What the catalogue knows about a path that a user wrote; None where it is not one of a fetched set."""
+    """What the catalogue knows about a path that a user wrote; None where it is not one of a fetched set.
+
+    What was changed since it was fetched has no record.
+    """
     try:
         name, commit, *rest = path.absolute().relative_to(root().absolute()).parts
     except ValueError:
@@ -51,7 +63,53 @@ def known(path: Path) -> Place | None:
     chosen = catalogue().get(name)
     if chosen is None or folder_of(chosen).name != commit:
         return None
-    return _place(chosen, path, "/".join((name, *rest)), {})
+    found = _place(chosen, path, "/".join((name, *rest)), {})
+    within = "/".join(rest)
+    files = [file for file in chosen.files if _contains(within, file.name) or _contains(_unpacked(file.name), within)]
+    if not files:
+        return None
+    archived = [folder_of(chosen) / file.name for file in files if (folder_of(chosen) / _unpacked(file.name)).is_dir()]
+    right = not altered(chosen, files) and not _foreign(chosen, path)
+    if right and all(_is_as_unpacked(chosen, archive) for archive in archived):
+        return found
+    log.warning("%s: changed since it was fetched. Results do not cite %s", path, name)
+    return replace(found, record=None)
+
+
+def origin(path: Path) -> Mapping[str, Any] | None:
+    """The record of the set that a fetched file or folder belongs to; None for others, and for changed ones."""
+    found = known(path)
+    return None if found is None else found.record
+
+
+def _contains(folder: str, name: str) -> bool:
+    """Whether a name is that of a folder, or of something in it; everything is in the folder without a name."""
+    return not folder or name == folder or name.startswith(f"{folder}/")
+
+
+def _unpacked(name: str) -> str:
+    return name + archives.UNPACKED
+
+
+def _foreign(chosen: TestSet, path: Path) -> list[Path]:
+    """Files in the folder of a set that are not of the set; those of unpacked archives are checked apart."""
+    folder, path = folder_of(chosen).absolute(), path.absolute()
+    own = {file.name for file in chosen.files}
+    unpacked = tuple(f"{_unpacked(name)}/" for name in own)
+    names = {each: each.relative_to(folder).as_posix() for each in sorted(path.rglob("*")) if each.is_file()}
+    passing = (PART, ".DS_Store", "Thumbs.db")
+    return [
+        each
+        for each, name in names.items()
+        if name not in own and not name.startswith(unpacked) and not name.endswith(passing)
+    ]
+
+
+def _is_as_unpacked(chosen: TestSet, archive: Path) -> bool:
+    checked = Checked(folder_of(chosen))
+    found = checked.confirms(archive.with_name(_unpacked(archive.name)), partial(archives.is_as_unpacked, archive))
+    checked.keep()
+    return found
 
 
 def _one_suite(selection: Selection) -> list[tuple[str, Mapping[str, str]]]:
@@ -67,7 +125,12 @@ def _one_suite(selection: Selection) -> list[tuple[str, Mapping[str, str]]]:
 
 def _path(chosen: TestSet, place: str) -> Path:
     path = folder_of(chosen) / place
-    return archives.unpacked(path) if path.name.endswith(archives.ENDINGS) else path
+    if not path.name.endswith(archives.ENDINGS):
+        return path
+    folder = archives.unpacked(path)
+    if not _is_as_unpacked(chosen, path):
+        raise DataError(f"{folder}: changed since it was unpacked. Delete the folder, and it is unpacked again")
+    return folder
 
 
 def _place(chosen: TestSet, path: Path, name: str, options: Mapping[str, str], *, whole: bool = False) -> Place:
