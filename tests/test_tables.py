@@ -145,3 +145,10 @@ def test_a_notebook_shows_the_first_rows_and_the_count() -> None:
     assert "<b>" not in page
     assert "0.3333" in page
     assert "the first 10 of 12 rows × 2 columns" in page
+
+
+def test_a_format_that_is_not_that_of_the_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x.csv: its suffix stands for csv, and json is asked for"):
+        Table({"a": [1]}).write(tmp_path / "x.csv", "json")
+    Table({"a": [1]}).write(tmp_path / "x.txt", "json")
+    assert json.loads((tmp_path / "x.txt").read_text()) == [{"a": 1}]

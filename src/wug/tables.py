@@ -153,7 +153,12 @@ class Table:
         In CSV and TSV, text that a spreadsheet would evaluate (`=1+1`, `-`) gets a leading apostrophe, unless `raw`.
         """
         target = user_path(path)
-        form = format or target.suffix.lower().removeprefix(".")
+        suffix = target.suffix.lower().removeprefix(".")
+        form = format or suffix
+        if suffix in FORMATS and suffix != form:
+            raise InputError(
+                f"the suffix .{suffix} is not that of the format {form}: leave the format out", file=target
+            )
         if form not in FORMATS:
             raise InputError(
                 f"no format is known for {form!r}. Name the file {', '.join(f'.{name}' for name in FORMATS[:-1])} or "

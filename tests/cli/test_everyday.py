@@ -321,3 +321,27 @@ def test_a_built_in_model_is_called_by_its_name_and_not_by_its_folder(arguments:
     said = wug("run", "wug_coord", "--limit", 1, "--no-cache", "--no-save", *arguments)
     assert message in said.err
     assert str(builtin_models()["wug-causal"].parent) not in said.err + said.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "message"),
+    [
+        (("surprisal", os.devnull, "--format", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
+        (("surprisal", os.devnull), "x.xlsx", "use .csv .tsv .json .jsonl .parquet"),
+        (("compare", 1, 2, "--format", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
+        (("compare", 1, 2, "--format", "json"), "x.svg", "its suffix stands for a page or chart, and json is asked for"),
+        (("export", 1, "--to", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
+        (("export", 1, "--chart", "--to", "json"), "x.svg", "leave --to out"),
+        (("reproduce", "kim2020", "--format", "json"), "x.md", "its suffix stands for md, and json is asked for"),
+        (("make", "agreement"), "x.csv", "use .tab .tsv .txt"),
+        (("report", 1), "x.pdf", "use .html .htm"),
+        (("run", "wug_coord"), "x.xlsx", "use .json"),
+    ],
+)
+def test_a_file_is_what_its_suffix_says_or_is_refused(
+    arguments: tuple[object, ...], name: str, message: str, tmp_path: Path
+) -> None:
+    for model in ("a", "b"):
+        keep(Path(os.environ["WUG_DB"]), result("one", model, outcomes({"accuracy": [True, False]})))
+    refused(wug(*arguments, "-o", tmp_path / name), message)
+    assert not (tmp_path / name).exists()

@@ -133,7 +133,7 @@ def test_the_command_writes_what_the_name_says(tmp_path: Path) -> None:
 def test_the_command_refuses_what_it_cannot_write_before_it_asks(tmp_path: Path) -> None:
     source = write(tmp_path, "a.txt", "Go.\n")
     for options, message in [
-        (["--format", "parquet"], "Parquet is no text"),
+        (["--format", "parquet"], "Parquet is not text"),
         (["-o", str(tmp_path / "words.xlsx")], "cannot be written as .xlsx: use .csv .tsv .json .jsonl .parquet"),
     ]:
         done = wug("surprisal", str(source), *options)
@@ -189,3 +189,8 @@ def test_a_built_in_model_reads_running_text_by_the_sentence(tmp_path: Path) -> 
 
     assert bits(source) == pytest.approx(bits(apart), abs=1e-4)
     assert bits(source, "--context", "text")[3] > bits(source)[3] + 5  # The, after a full stop
+
+
+def test_a_division_of_plain_files_is_refused_for_a_table(tmp_path: Path) -> None:
+    source = write(tmp_path, "items.csv", "item,sentence\n7,Go on. Stop.\n")
+    refused(wug("surprisal", source, "--column", "sentence", "--text", "file"), "with --column, each row is a text")

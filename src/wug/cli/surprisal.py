@@ -106,7 +106,9 @@ def command(
 
     form = common.agreed(form, output, {f".{name}": name for name in WRITTEN}) or "table"
     if form == "parquet" and output is None:
-        raise InputError("Parquet is no text: name a file with -o")
+        raise InputError("Parquet is not text: name a file with -o")
+    if column is not None and text != "line":
+        raise click.UsageError(f"--text {text} is for plain files: with --column, each row is a text")
     texts = _read(files, column, source, given=manner["words"] == "given", part=text)
     answers = None if no_cache else Cache(cache or common.default_cache())
     common.tell_places(None, None if answers is None else answers.path)
