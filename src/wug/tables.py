@@ -157,7 +157,7 @@ class Table:
         form = format or suffix
         if suffix in FORMATS and suffix != form:
             raise InputError(
-                f"the suffix .{suffix} is not that of the format {form}: leave the format out", file=target
+                f"its suffix stands for {suffix}, and {form} is asked for: change one of them", file=target
             )
         if form not in FORMATS:
             raise InputError(

@@ -83,6 +83,8 @@ def test_opening_a_model_refuses_what_is_none(folders: list[Path]) -> None:
     refuse(lambda: wug.open_model(folder, boss=True), "Did you mean 'bos'")
     refuse(lambda: wug.open_model(None), "None is not a model")  # type: ignore[arg-type]
     refuse(lambda: wug.open_model(), "wug.open_model() needs model")  # type: ignore[call-arg]
+    refuse(lambda: wug.open_model(f"causal:{folder}*"), "stands for several models")
+    refuse(lambda: wug.open_model(Path("none")), "none: no such folder")
     refuse(lambda: wug.Model("gpt2"), "wug.open_model(…)")  # type: ignore[arg-type]
 
 
@@ -116,6 +118,22 @@ def test_suites_that_differ_in_an_option_alone_are_both_run(model: wug.Model) ->
     one, other = (wug.read_suite(PAIRS, "pairs", normalise=how) for how in ("none", "token"))
     found = wug.run([one, other, one], model)
     assert [result.signature.get("normalise") for result in found] == ["none", "token"]
+
+
+def test_every_model_of_a_list_is_asked(suite: wug.Suite, model: wug.Model, folders: list[Path]) -> None:
+    bare = wug.open_model(folders[0], bos=False)
+    assert [result.signature.get("bos") for result in wug.run(suite, [model, bare])] == ["yes", "no"]
+    assert wug.surprisal("a", [model, bare])["model"] == [f"{model.id}?bos=yes", f"{model.id}?bos=no"]
+    patterns = [f"causal:{str(folder)[:-1]}[{folder.name[-1]}]" for folder in folders]
+    assert wug.surprisal("a", patterns)["model"] == wug.surprisal("a", folders)["model"]
+
+
+def test_an_empty_table_of_results_has_its_columns_and_their_types(results: wug.Results) -> None:
+    for full, empty in ((results.estimates, results[:0].estimates), (results.outcomes, results[:0].outcomes)):
+        names = empty.names
+        assert names == full.names[: len(names)]
+        names.remove("value")  # of outcomes, true or false or a number
+        assert empty.to_arrow().select(names).schema == full.to_arrow().select(names).schema
 
 
 def test_scoring_refuses_what_is_no_text(model: wug.Model) -> None:
@@ -162,6 +180,7 @@ def test_a_file_is_read_by_its_path_and_its_name_scored_as_text(
     assert wug.surprisal(Path("story.txt"), model)["word"] == ["the", "boy"]
     assert wug.surprisal(text="story.txt", model=model)["word"] == ["story.txt"]
     assert wug.surprisal(text=["a", "story.txt"], model=model)["word"] == ["a", "story.txt"]
+    refuse(lambda: wug.surprisal(text="\ud800", model=model), "lone surrogate")
     refuse(lambda: wug.surprisal(Path("items.csv"), model), "(column=…). Columns: item, sentence")
     assert wug.surprisal(Path("items.csv"), model, column="sentence")["word"] == ["the", "girl"]
 

@@ -329,7 +329,7 @@ def test_a_built_in_model_is_called_by_its_name_and_not_by_its_folder(arguments:
         (("surprisal", os.devnull, "--format", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
         (("surprisal", os.devnull), "x.xlsx", "use .csv .tsv .json .jsonl .parquet"),
         (("compare", 1, 2, "--format", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
-        (("compare", 1, 2, "--format", "json"), "x.svg", "its suffix stands for a page or chart, and json is asked for"),
+        (("compare", 1, 2, "--format", "json"), "x.svg", "its suffix stands for a page or chart"),
         (("export", 1, "--to", "json"), "x.csv", "its suffix stands for csv, and json is asked for"),
         (("export", 1, "--chart", "--to", "json"), "x.svg", "leave --to out"),
         (("reproduce", "kim2020", "--format", "json"), "x.md", "its suffix stands for md, and json is asked for"),

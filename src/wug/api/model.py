@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, overload
 
 from wug.arguments import members, public
 from wug.errors import InputError, ModelError
+from wug.evaluation import model_patterns
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.loaded_models import open_loaded
 from wug.evaluation.opening import open_model
@@ -105,9 +106,11 @@ class Model:
 
 
 def models_of(given: Any) -> list[Model]:
-    """The models that are named, loaded or opened already, one or several."""
+    """The models that are named, loaded or opened already, one or several; patterns and lists stand for several."""
     several = given if isinstance(given, (list, tuple)) or _is_lazy(given) else [given]
-    models = [model_of(one) for one in several]
+    named = ([str(one)] if isinstance(one, (str, Path)) else one for one in several)
+    every = (model_patterns.expand(one) if isinstance(one, list) else [one] for one in named)
+    models = [model_of(one.text if isinstance(one, model_patterns.Named) else one) for some in every for one in some]
     if not models:
         raise InputError(f"there is no model. Give {KINDS}, or a list of them")
     return models
@@ -124,6 +127,10 @@ def model_of(given: object, tokenizer: object = None, options: Mapping[str, str]
     if isinstance(given, (str, Path)):
         if tokenizer is not None:
             raise InputError(f"{str(given)!r} brings its tokenizer along: tokenizer= is for a model that is loaded")
+        if model_patterns.is_pattern(str(given)):
+            raise InputError(f"{str(given)!r} stands for several models: wug.run and wug.surprisal take such names")
+        if isinstance(given, Path) and not given.expanduser().exists():
+            raise InputError("no such folder", file=given)
         return Model(open_model(str(given), options))
     if "torch" in sys.modules and isinstance(given, sys.modules["torch"].nn.Module):
         if tokenizer is not None and not hasattr(tokenizer, "get_vocab"):

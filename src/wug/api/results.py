@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from wug.arguments import members, public
 from wug.errors import InputError
 from wug.labels import html, line, short_names
-from wug.tables import Table
+from wug.tables import Kind, Table
 from wug.types import Outcome, Result
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Results(Sequence[Result]):
 
         rows = estimate_rows(self._results)
         columns = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
-        return Table(columns, {"value": float, "n": int, "low": float, "high": float, "method": str})
+        numbers: dict[str, Kind] = {"value": float, "n": int, "low": float, "high": float}
+        return Table(columns, {name: numbers.get(name, str) for name in COLUMNS})
 
     @property
     def outcomes(self) -> Table:
@@ -82,7 +83,7 @@ class Results(Sequence[Result]):
         What is nested has its path as a name (`conditions.match_sing.sentence`); lists stay lists.
         """
         rows = [_row(result, outcome) for result in self._results for outcome in result.outcomes]
-        return Table.of_rows(rows) if rows else Table(dict.fromkeys(FIXED, ()))
+        return Table.of_rows(rows) if rows else Table(dict.fromkeys(FIXED, ()), dict.fromkeys(FIXED[:-1], str))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The estimates as a data frame of pandas."""

@@ -11,7 +11,7 @@ from wug import texts as texts_of
 from wug.api.model import models_of
 from wug.errors import InputError
 from wug.evaluation.cache import Cache
-from wug.files import user_path
+from wug.files import refuse_surrogates, user_path
 from wug.tables import Table
 from wug.texts import Text
 
@@ -27,7 +27,7 @@ def given(texts: Any, text: str | Iterable[str] | None) -> Any:
     several = [text] if isinstance(text, str) else text
     if not isinstance(several, Iterable):
         raise InputError(f"text={text!r}: write a str, or a list of them")
-    return [Text(one) if isinstance(one, str) else one for one in several]
+    return [Text(refuse_surrogates(one)) if isinstance(one, str) else one for one in several]
 
 
 def surprisal(texts: Any, model: Any, cache: str | Path | None, **manner: Any) -> Table:

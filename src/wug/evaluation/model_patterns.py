@@ -134,7 +134,7 @@ def hub_revisions(repository: str) -> dict[str, str]:
         if not here:
             raise ModelError(
                 f"{repository}: its revisions are not known, since the hub cannot be reached ({_first(error)}). Fetch "
-                "the model first and name its folders, or list the revisions in a file: --model @models.txt"
+                "the model first and name its folders, or list the revisions in a file: @models.txt"
             ) from None
         log.warning("%s: the hub cannot be reached; these are its %d revisions on this machine", repository, len(here))
         return here

@@ -77,7 +77,7 @@ def builtin_model_for(suite: Suite) -> str:
     if name is not None and not builtin_models():
         raise MissingExtra(f"{name}, the built-in model that fits {suite.name},", "models")
     if name not in builtin_models():
-        raise InputError(f"no built-in model fits the suite {suite.name}: name one with --model, such as causal:gpt2")
+        raise InputError(f"no built-in model fits the suite {suite.name}: name a model, such as causal:gpt2")
     return name
 
 

@@ -20,7 +20,7 @@ NEAR_TIE_NATS = 1e-4
 """Nats between the two best tokens below which rounding may decide: ten times the usual error of float32."""
 Item = TypeVar("Item", bound=Hashable)
 Output = TypeVar("Output")
-CUT_OFF = "were cut off before the model ended them; -M max_length=N lets them be longer"
+CUT_OFF = "were cut off before the model ended them; the option max_length=N allows longer ones"
 BEYOND = "were stopped where they were longer than any right answer"
 NEAR_TIE = "have a near tie: two tokens are equally probable up to rounding, and another batch may give the other one"
 UNKNOWN_WORDS = "are to sources with words that the model does not know"
