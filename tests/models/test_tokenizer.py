@@ -225,3 +225,12 @@ def test_answers_of_masked_models_that_lack_dropped_characters_say_so(tmp_path: 
 def test_answers_of_tokenizers_that_drop_nothing_say_nothing(tmp_path: Path, kind: str) -> None:
     model = opened(tiny.save_causal(tmp_path / "m", "gpt2", tokenizer=KINDS[kind](TEXTS)))
     assert [answer.notices for answer in model.score([Request(text) for text in ["ʘ日 e\u0301", *PROBES]])] == [()] * 4
+
+
+def test_a_tokenizer_whose_expression_gives_up_on_a_text_is_a_message(tmp_path: Path) -> None:
+    folder = tiny.save_causal(tmp_path / "m", "gpt2", tokenizer=KINDS["words"](TEXTS))
+    split = {"type": "Split", "pattern": {"Regex": r"(([a-z ]+)+)+\?"}, "behavior": "Isolated", "invert": False}
+    change(folder / "tokenizer.json", pre_tokenizer=split)
+    model = opened(folder)
+    with pytest.raises(ModelError, match=r"the tokenizer fails on a text: .*retry-limit-in-match over"):
+        model.score([Request("the keys to the cabinet are on the table and nobody saw them here!")])

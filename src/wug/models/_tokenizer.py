@@ -16,6 +16,7 @@ from typing import Any
 
 from wug.errors import ModelError
 from wug.models._spec import ModelSpec
+from wug.models._tokens import no_panic
 
 PROBES = (
     "The keys to the cabinet are on the table.",
@@ -38,6 +39,7 @@ MAX_GROWTH = 1000
 log = logging.getLogger("wug")
 
 
+@no_panic()
 def load_tokenizer(where: str, spec: ModelSpec, settings: Mapping[str, Any]) -> Any:
     """The tokenizer of a folder or of a model on the Hub; `settings` are for `from_pretrained`."""
     import transformers

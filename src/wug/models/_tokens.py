@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from wug.errors import ModelError
+from wug.errors import ModelError, first_line
 from wug.models._ragged import Ints, Ragged, flatten
 from wug.models._word_table import Word, WordTable, takes_words_apart
 from wug.types import Request
 
 DROPPED = "lack characters that the tokenizer drops"
+
+
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """A ModelError instead of a panic of the tokenizers library, which no `except Exception` catches."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(f"the tokenizer fails on a text: {first_line(error)}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,7 @@ class Tokeniser:
         self._drops = _dropping(self._backend)
         self._table = WordTable(self._words) if takes_words_apart(self._backend) else None
 
+    @no_panic()
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> Tokenised:
         """The tokens of each request's text, up to the end of its span if `cut`; the tokenizer's own threads work."""
         texts = [request.text for request in requests]
@@ -167,6 +180,7 @@ def _leaves_out(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
     return False
 
 
+@no_panic()
 def word_spans(backend: Any, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
     """Where the words of each text begin and end, as the tokenizer's first step parts them, or else white space does.
 

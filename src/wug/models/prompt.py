@@ -15,6 +15,7 @@ from wug.models._hub import prefetch as prefetch
 from wug.models._loading import Loading
 from wug.models._options import BATCH, DEVICE, DTYPE, EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, TRUST
 from wug.models._spec import Identity, ModelSpec
+from wug.models._tokens import no_panic
 from wug.models.causal.trial import require_causal_configuration
 from wug.models.decoding import outputs
 from wug.models.decoding.generation import Decoder, Stops, unknown_token
@@ -90,6 +91,7 @@ class PromptedModel:
         """One answer for each source, in order; empty where the prompt is longer than the model can take."""
         return outputs.map_distinct(sources, self._ask)
 
+    @no_panic()
     def _ask(self, sources: list[str]) -> list[Answer]:
         sequences = [self._tokens(self._template.prompt(source)) for source in sources]
         encoded: list[list[int]] = self._tokenizer(sources, add_special_tokens=False)["input_ids"]

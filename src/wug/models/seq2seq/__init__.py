@@ -18,6 +18,7 @@ from wug.models._hub import prefetch as prefetch
 from wug.models._loading import Loading, signed
 from wug.models._options import ADAPTER, BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, QUANTIZE, TRUST
 from wug.models._spec import Identity, ModelSpec
+from wug.models._tokens import no_panic
 from wug.models._weights import Loaded
 from wug.models.decoding import outputs
 from wug.models.decoding.generation import Decoder
@@ -119,6 +120,7 @@ class Seq2SeqModel:
         """One answer for each source, in order; empty for a source that is longer than the model can take."""
         return outputs.map_distinct(sources, self._ask)
 
+    @no_panic()
     def _ask(self, sources: list[str | Source]) -> list[Answer]:
         texts = [source if isinstance(source, str) else source.text for source in sources]
         self._try_tokenizer(texts)
