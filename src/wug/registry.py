@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import logging
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -44,6 +45,13 @@ def offered(folder: str, name: str, what: str) -> Any:
         return getattr(find(folder, name), what, None) if name in names(folder) else None
     except BrokenPlugin:
         return None
+
+
+def submodule(module: ModuleType, name: str) -> ModuleType | None:
+    """The module `name` inside a package; None if there is none."""
+    full_name = f"{module.__name__}.{name}"
+    is_there = hasattr(module, "__path__") and importlib.util.find_spec(full_name) is not None
+    return importlib.import_module(full_name) if is_there else None
 
 
 def traits(backend: str) -> Traits:

@@ -43,7 +43,7 @@ from wug.views import comparison as comparisons
 from wug.views import table, terminal
 from wug.views.family_views import batches, items_of, made, parts_of
 from wug.views.page import Report, render
-from wug.views.parts import Cards, Facts, Figure, Items, Link, Numbers, Part, Prose, Table, Tally
+from wug.views.parts import Cards, Facts, Figure, Items, Numbers, Part, Prose, Table, Tally
 from wug.web.app import create_app
 from wug.web.pages.results import ESTIMATES_PER_PAGE
 from wug.web.site import Site
@@ -757,7 +757,7 @@ def _described(result: Result, rows: Rows) -> list[object]:
 def _part(part: Part) -> object:
     if isinstance(part, Figure):
         return part.id, part.title, part.note, part.columns, part.rows, part.items
-    assert isinstance(part, Prose | Numbers | Tally | Table | Cards | Facts | Link), part
+    assert isinstance(part, Prose | Numbers | Tally | Table | Cards | Facts), part
     return part
 
 

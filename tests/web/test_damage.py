@@ -18,10 +18,10 @@ from starlette.testclient import TestClient
 import material
 from browsing import client_of, full_disk
 from shares import cases
+from wug.families.syntaxgym.editor import DESIGNS
 from wug.results.store import Store
 from wug.types import Outcome, Result, Signature
 from wug.web import chart_rendering
-from wug.web.editor import suite_files
 from wug.web.editor.drafts import DraftStore
 from wug.web.site import Site
 
@@ -238,9 +238,9 @@ def test_a_chart_with_control_characters_is_drawn() -> None:
 
 def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(site: Site, client: TestClient) -> None:
     drafts = DraftStore(site.store.path.parent / "drafts")
-    made = drafts.create({**suite_files.two_by_two(), "meta": {"name": HALF}}, 1, HALF)
+    made = drafts.create({**DESIGNS["2x2"](), "meta": {"name": HALF}}, 1, HALF)
     named = os.fsencode(site.folders[0]) + b"/n\xff.json"
-    Path(os.fsdecode(named)).write_text(json.dumps(suite_files.two_by_two()))
+    Path(os.fsdecode(named)).write_text(json.dumps(DESIGNS["2x2"]()))
     start = client.get("/editor")
     assert start.status_code == 200
     assert "half �" in start.text
@@ -254,7 +254,7 @@ def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(
 
 
 def test_a_file_with_halves_of_characters_is_opened_with_marks_in_their_place(site: Site, client: TestClient) -> None:
-    document = {**suite_files.two_by_two(), "meta": {"name": HALF}}
+    document = {**DESIGNS["2x2"](), "meta": {"name": HALF}}
     (site.folders[0] / "a.json").write_text(json.dumps(document))
     shown = {"x-wug-token": site.csrf_token}
     made = client.post("/editor/new.json", json={"from": "file:a.json"}, headers=shown).json()["address"]
@@ -295,7 +295,7 @@ def test_without_room_a_saved_file_stays_as_it_was_and_none_is_left_behind(
     assert left == ({"a.json": "what was there"} if overwrite else {})
 
 
-def test_without_room_for_what_is_checked_the_page_is_told(
+def test_without_room_for_a_pasted_table_the_page_is_told(
     site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write_text(path: Path, text: str, encoding: str | None = None) -> int:
@@ -303,7 +303,7 @@ def test_without_room_for_what_is_checked_the_page_is_told(
             return out.write(text)
 
     monkeypatch.setattr(Path, "write_text", write_text)
-    given = {"document": suite_files.two_by_two(), "formulas": []}
-    answer = client.post("/editor/check.json", json=given, headers={"x-wug-token": site.csrf_token})
+    given = {"text": "item,condition,subject\n1,a,The boy\n"}
+    answer = client.post("/editor/table.json", json=given, headers={"x-wug-token": site.csrf_token})
     assert answer.status_code == 507
     assert "the disk is full" in answer.json()["error"]

@@ -277,7 +277,7 @@ def test_a_file_from_the_disk_is_opened(site: Site, client: TestClient, packed: 
         ("a.json", b'{"meta": {"name": "x"}}', "'region_meta' is missing"),
         ("a.json", json.dumps({**suite(), "items": 3}).encode(), "items"),
         ("a.csv", b"a,b\n1,2\n", "no column"),
-        ("a.exe", b"MZ", "is not a .json, .csv or .tsv file"),
+        ("a.exe", b"MZ", "is not a suite file: .json, .csv, .tsv"),
         ("../../a.json", b"\xff\xfe", "not UTF-8"),
     ],
 )
@@ -449,4 +449,4 @@ def test_a_result_of_another_family_says_that_it_does_not_open(
     assert wug("run", pairs, "--model", tiny_causal(), "--db", site.store.path, "--no-cache").code == 0
     answer = client.get("/edit?result=1")
     assert answer.status_code == 400
-    assert "only SyntaxGym suites open in the editor" in answer.text
+    assert "only suites of syntaxgym open in the editor" in answer.text

@@ -580,7 +580,7 @@ def test_a_job_waits_for_its_turn_and_can_be_stopped(begin: Callable[..., Any], 
     held.execute("BEGIN EXCLUSIVE")  # who wants to use this cache has to wait
     other = job_queue(site).start(site.models[0], score_texts(["the boy"], tmp_path / "held.db"))
     page.click("#score")
-    expect(page.locator("#stage")).to_contain_text("OutcomeSpool for other work")
+    expect(page.locator("#stage")).to_contain_text("Waiting for other work")
     assert page.is_disabled("#score")
     page.click("#stop")
     expect(page.locator("#score")).to_be_enabled()

@@ -369,7 +369,7 @@ def test_without_enough_items_no_interval_is_shown(begin: Callable[..., Any]) ->
     assert {
         cells[2] for cells in (row.split("\t") for row in page.locator("#estimates tbody tr").all_inner_texts())
     } == {"–"}
-    assert page.inner_text("#few") == "With 2 items there is no interval: 5 at least are needed for one."
+    assert page.inner_text("#few") == "With 2 items there is no interval: it needs at least 5."
     for _ in range(3):
         page.click('[data-act="copyItem"]')
     page.click("#score")

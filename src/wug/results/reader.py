@@ -237,8 +237,11 @@ class RunReader:
         )
         return [Sibling(row["id"], row["run"], str(row["model"])) for row in rows]
 
-    def otherwise(self, result: int, option: str) -> dict[str, int]:
-        """Of a result and those that differ from it in one option alone, the latest for each value of the option."""
+    def variants_by_option(self, result: int, option: str) -> dict[str, int]:
+        """The newest result for each value of an option, among those that differ in that option only.
+
+        Without the option in its signature, a result has its default, "no".
+        """
         row = self._row(result)
         signature = _signature_of(row)
         rows = self.each(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,10 +11,11 @@ from types import ModuleType
 
 from wug import registry
 from wug.errors import BrokenPlugin
+from wug.identity import ModelId
 from wug.rows import Filter, Placed, Rows
 from wug.types import Result
 from wug.views import generic
-from wug.views.parts import Facts, Figure, Item, Items, Later, Part, Sample
+from wug.views.parts import Facts, Figure, Item, Items, Later, OptionPage, Part, Sample
 from wug.views.sample import spread
 from wug.views.source import facts_of
 
@@ -46,6 +45,13 @@ def items_of(result: Result, rows: Rows) -> Items:
     """How the items of a result are shown one by one."""
     found: Items = module_of(result.kind).items(result, rows)
     return found
+
+
+def option_pages_of(result: Result) -> list[OptionPage]:
+    """The pages about options of the model that the family has and the model's backend offers."""
+    options = registry.offered("models", ModelId.parse(result.model).kind, "OPTIONS") or ()
+    names = {option.name for option in options}
+    return [page for page in getattr(module_of(result.kind), "OPTION_PAGES", ()) if page.option in names]
 
 
 def made(parts: Iterable[Part]) -> Iterator[Part]:
@@ -96,9 +102,7 @@ def module_of(kind: str) -> ModuleType:
         return generic
     if hasattr(family, "parts") and hasattr(family, "items"):
         return family
-    name = f"{family.__name__}.view"
-    there = hasattr(family, "__path__") and importlib.util.find_spec(name) is not None
-    return importlib.import_module(name) if there else generic
+    return registry.submodule(family, "view") or generic
 
 
 def family_of(kind: str) -> ModuleType | None:

@@ -286,14 +286,6 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A further page about the result, where the medium has one."""
-
-    text: str
-    page: str
-
-
-@dataclass(frozen=True, slots=True)
 class Later:
     """A part that takes a look at every row, made when someone asks for it; it may turn out to be nothing."""
 
@@ -308,16 +300,14 @@ class Later:
     """The same chart of one item, which takes no such look."""
 
 
-Part: TypeAlias = (
-    Prose | Numbers | Tally | Figure | Table | Cards | Facts | Lines | Code | Verdicts | Tree | Link | Later
-)
+Part: TypeAlias = Prose | Numbers | Tally | Figure | Table | Cards | Facts | Lines | Code | Verdicts | Tree | Later
 
 
 def part_type(part: Part) -> str:
     """The name of a part's type, by which `view.html` renders it; WugError for anything that is not a part."""
     names = {one.__name__ for one in get_args(Part)}
     if (name := type(part).__name__) not in names:
-        raise WugError(f"a view cannot show a {name}: the module `show` of a family gives {', '.join(sorted(names))}")
+        raise WugError(f"a view cannot show a {name}: the module `view` of a family gives {', '.join(sorted(names))}")
     return name
 
 
@@ -393,6 +383,28 @@ class Items:
     """What has a shade of its own."""
     sorts: tuple[Sort, ...] = ()
     """What items can be sorted by, besides their groups and the numbers that they carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionPage:
+    """A page of the site that compares results which differ in one option of the model only.
+
+    A family lists its pages as `OPTION_PAGES` in its module `view`. They exist for models whose backend has the option.
+    """
+
+    option: str
+    values: Mapping[str, str]
+    """Labels by value."""
+    link: str
+    """Text of the link to it on the page of a result."""
+    title: str
+    text: str
+    """Why the option matters, for the reader of a result."""
+    table_title: str
+    table_columns: tuple[str, ...]
+    """Names of the columns in front of the values."""
+    table_rows: Callable[[Result, Rows], Mapping[tuple[str, ...], str]]
+    """The values of one result by the cells in front of them, in order."""
 
 
 def sort_by(id: str, label: str, of: Callable[[Outcome], Key], *keys: str) -> Sort:

@@ -11,9 +11,9 @@ from wug.results.schema import phenomenon_of
 from wug.results.sweep_curves import result_of
 from wug.rows import Rows
 from wug.types import Result
-from wug.views.family_views import items_of, parts_of
+from wug.views.family_views import items_of, option_pages_of, parts_of
 from wug.views.numbers import Shown, shown
-from wug.views.parts import Items, Part
+from wug.views.parts import Items, OptionPage, Part
 from wug.web.site import Site
 
 MAX_RELATED_RESULTS = 100
@@ -38,6 +38,11 @@ class ResultView:
     def parts(self) -> list[Part]:
         """The parts of the result's page, in order."""
         return list(parts_of(self.result, self.rows))
+
+    @property
+    def option_pages(self) -> list[OptionPage]:
+        """Pages that compare it with results of other options."""
+        return option_pages_of(self.result)
 
     @property
     def phenomenon(self) -> str:

@@ -16,10 +16,10 @@ from wug.families.syntaxgym.view.regions import Region, region_means
 from wug.results.reader import RunReader
 from wug.rows import Filter, InMemory, Rows
 from wug.types import Check, Estimate, Outcome, Result, Signature
-from wug.views.family_views import batches, figures_of, made
+from wug.views.family_views import batches, figures_of, made, option_pages_of
 from wug.views.marked import Piece
 from wug.views.page import Report, render
-from wug.views.parts import Cards, Cell, Facts, Figure, Item, Items, Later, Link, Numbers, Part, Prose, Table, Verdicts
+from wug.views.parts import Cards, Cell, Facts, Figure, Item, Items, Later, Numbers, Part, Prose, Table, Verdicts
 
 FORMULAS = ("(2;%match%) < (2;%mismatch%)", "(*;%match%) < (*;%mismatch%) + (3;%match%)")
 BITS = {"1": (2.0, 8.0), "2": (4.0, 2.0), "3": (3.0, 9.0)}
@@ -104,7 +104,7 @@ def marked(item: Item) -> list[str]:
 
 
 def test_the_parts_stand_in_the_order_of_reading() -> None:
-    assert [type(one) for one in parts(suite_result())] == [Figure, Numbers, Cards, Prose, Link, Facts]
+    assert [type(one) for one in parts(suite_result())] == [Figure, Numbers, Cards, Prose, Facts]
     assert part(suite_result(), Prose) == Prose("Do verbs agree?", lead=True)
     assert part(suite_result(), Facts).values == {"author": "Jean", "tags": ["agreement"]}
 
@@ -262,13 +262,13 @@ def test_the_samples_are_the_items_on_which_each_prediction_fails_and_all_items(
 
 
 def test_only_causal_models_can_count_the_ends_of_words_otherwise() -> None:
-    assert part(suite_result(), Link).page == "boundary"
-    assert not any(isinstance(one, Link) for one in parts(suite_result(model="lstm/gulordava")))
+    assert [page.option for page in option_pages_of(suite_result())] == ["boundary"]
+    assert option_pages_of(suite_result(model="lstm/gulordava")) == []
 
 
 def test_a_suite_that_says_nothing_of_itself_is_shown_all_the_same() -> None:
     bare = suite_result(meta={}, estimates=(), checks=())
-    assert [type(one) for one in parts(bare)] == [Figure, Link]
+    assert [type(one) for one in parts(bare)] == [Figure]
     assert view.items(bare, InMemory(bare.outcomes)).check == "all_predictions"
     assert parts(replace(bare, outcomes=(), model="lstm/x")) == []
 

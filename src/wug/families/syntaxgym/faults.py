@@ -41,7 +41,7 @@ class Faults:
         if len(self.warnings) < KEPT:
             self.warnings.append(Problem("warning", place, message))
 
-    def raise_any(self, path: Path) -> None:
+    def raise_any(self, path: Path | str) -> None:
         """SuiteError where there are errors; a lone faulty prediction raises its own FormulaError."""
         if not self.errors:
             return

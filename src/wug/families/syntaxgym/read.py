@@ -37,6 +37,18 @@ def inspect(path: Path, choices: Choices, faults: Faults, *, evaluated: bool = F
     InputError where it is no suite at all. A file with results (`evaluated`) may come without predictions.
     """
     document, understood = load(path, faults, choices.columns)
+    return inspect_document(document, choices, faults, understood=understood, evaluated=evaluated)
+
+
+def inspect_document(
+    document: Mapping[str, Any],
+    choices: Choices,
+    faults: Faults,
+    *,
+    understood: str | None = None,
+    evaluated: bool = False,
+) -> SyntaxGymSuite | None:
+    """The suite in the JSON form of a file; its errors and warnings go to `faults`, and None if there are errors."""
     for key, remedy in _REQUIRED.items():
         if key not in document and not (evaluated and key == "predictions"):
             faults.error("", f"{key!r} is missing. {remedy}")

@@ -9,7 +9,6 @@ import shlex
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
@@ -18,11 +17,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wug.errors import InputError
+from wug.errors import InputError, StoreError
 from wug.evaluation.inline_suites import read_suite
-from wug.web.editor import checking, suite_files
+from wug.labels import short_names
+from wug.web.editor import files
 from wug.web.editor.drafts import Draft, DraftConflict, DraftStore
-from wug.web.editor.results import editor_results
+from wug.web.editor.families import Document, default_editor, editor_of, suite_editors
 from wug.web.jobs.queue import job_queue, scoring_models
 from wug.web.jobs.tasks import run_suites
 from wug.web.request_body import JsonObject, json_endpoint, revision, timestamp_ms
@@ -30,13 +30,6 @@ from wug.web.site import Site, build_url, site_of
 from wug.web.templating import JsonResponse
 
 NAV = ("Suite editor", "/editor", 30)
-METRICS = ("sum", "mean", "median", "range", "max", "min")
-FIELDS = (
-    ("author", "Author", "Who wrote it"),
-    ("reference", "Reference", "The paper that it comes from"),
-    ("description", "Description", "What it tests, in a sentence or two"),
-    ("comment", "Comment", "Stays in the file; no page or report shows it"),
-)
 MEDIA_TYPES = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".tsv": "text/tab-separated-values"}
 NO_STORE = {"cache-control": "no-store"}
 
@@ -53,8 +46,8 @@ def _start_page(request: Request) -> Response:
         request,
         "editor_start.html",
         drafts=draft_store(site).list(),
-        builtins=list(suite_files.builtins()),
-        folders=[(folder, suite_files.suites_in(folder)) for folder in site.folders],
+        builtins=list(files.editable_builtins()),
+        folders=[(folder, files.find_suites(folder)) for folder in site.folders],
     )
 
 
@@ -66,8 +59,8 @@ def _grid_page(request: Request) -> Response:
         "editor.html",
         draft=id,
         name=draft.name if draft else "",
-        metrics=METRICS,
-        fields=FIELDS,
+        metrics=list(default_editor().METRICS),
+        fields=default_editor().FIELDS,
         folders=site.folders,
         models=scoring_models(site.models),
     )
@@ -78,17 +71,17 @@ def _new(request: Request, given: JsonObject) -> JsonObject:
     site, source = site_of(request), str(given.get("from"))
     kind, _, name = source.partition(":")
     if kind == "builtin":
-        builtins = suite_files.builtins()
+        builtins = files.editable_builtins()
         if name not in builtins:
             raise InputError(f"there is no built-in suite {name!r}")
-        return _created(site, suite_files.open_file(builtins[name]).document, f"the built-in suite {name}")
+        return _created(site, files.open_suite(builtins[name])[0], f"the built-in suite {name}")
     if kind == "file":
-        opened = suite_files.open_file(site.resolve_path(name))
-        return _created(site, opened.document, " ".join([name, *opened.notes]))
-    designs = {"blank": suite_files.blank, "2x2": suite_files.two_by_two}
-    if kind not in designs:
+        document, notes = files.open_suite(site.resolve_path(name))
+        return _created(site, document, " ".join([name, *notes]))
+    designs = default_editor().DESIGNS
+    if source not in designs:
         raise InputError(f"a suite cannot be created from {source!r}")
-    return _created(site, designs[kind](), "")
+    return _created(site, designs[source](), "")
 
 
 async def _upload(request: Request) -> Response:
@@ -127,7 +120,7 @@ def _check(request: Request, given: JsonObject) -> JsonObject:
     formulas = given.get("formulas", [])
     if not isinstance(formulas, list):
         raise InputError("'formulas' should be a list")
-    return checking.check(_document(given), [str(text) for text in formulas])
+    return default_editor().check(_document(given), [str(text) for text in formulas])
 
 
 def _open_table(request: Request, given: JsonObject) -> JsonObject:
@@ -135,16 +128,16 @@ def _open_table(request: Request, given: JsonObject) -> JsonObject:
     text = given.get("text")
     if not isinstance(text, str):
         raise InputError("'text' should be a table")
-    opened = suite_files.open_text(text)
-    return {"document": opened.document, "notes": opened.notes}
+    document, notes = files.open_pasted_table(text)
+    return {"document": document, "notes": notes}
 
 
 def _download(request: Request) -> Response:
     document, suffix = _draft(request).document, f".{request.path_params['ending']}"
     if suffix not in MEDIA_TYPES:
         raise HTTPException(404)
-    text = suite_files.as_text(document, suffix)
-    name = suite_files.file_name(document, suffix)
+    text = default_editor().to_text(document, suffix)
+    name = files.suite_file_name(document, suffix)
     ascii_name = name.encode("ascii", "replace").decode().replace("?", "_")
     quoted = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02X}" for byte in name.encode())
     disposition = f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quoted}"
@@ -164,10 +157,10 @@ def _save(request: Request, given: JsonObject) -> Response | JsonObject:
     path = path if path.suffix else site.resolve_path(f"{path}.json")
     seen = given.get("seen")
     try:
-        digest = suite_files.save(
+        digest = files.save(
             document, path, overwrite=given.get("overwrite") is True, seen=seen if isinstance(seen, str) else None
         )
-    except suite_files.SuiteFileExists as error:
+    except files.SuiteFileExists as error:
         return JsonResponse({"error": str(error), "path": str(path)}, status_code=409)
     return {"path": str(path), "digest": digest}
 
@@ -177,7 +170,7 @@ def _score(request: Request, given: JsonObject) -> JsonObject:
     site, model, document = site_of(request), str(given.get("model")), _draft(request).document
     if model not in site.models:
         raise InputError(f"{model!r} is not one of the models of this page: {', '.join(site.models) or 'none'}")
-    name = suite_files.file_name(document, ".json")
+    name = files.suite_file_name(document, ".json")
     command = shlex.join(["wug", "run", name, "--model", model])
     task = run_suites([read_suite(document, name=name)], site.store.path, site.cache, command)
     return job_queue(site).start(model, task).state()
@@ -199,7 +192,24 @@ def _stop_job(request: Request, given: JsonObject) -> JsonObject:
 
 
 def _results(request: Request) -> Response:
-    return JsonResponse(editor_results(site_of(request).reader, int(request.path_params["run"])))
+    """The scores of a run's first suite that can be edited."""
+    reader, run = site_of(request).reader, request.path_params["run"]
+    summary = next((one for one in reader.overview([run]) if one.kind in suite_editors()), None)
+    if summary is None:
+        raise StoreError(f"run {run} has no result of a suite that can be edited")
+    result, _ = reader.result(summary.id)
+    return JsonResponse(
+        {
+            "run": run,
+            "result": summary.id,
+            "suite": result.suite,
+            "model": result.model,
+            "name": short_names(reader.models()).get(result.model, result.model),
+            "signature": str(result.signature),
+            "warnings": list(result.warnings),
+            **editor_of(result).scores(result, reader.rows(summary.id)),
+        }
+    )
 
 
 ROUTES: list[BaseRoute] = [
@@ -222,9 +232,9 @@ ROUTES: list[BaseRoute] = [
 ]
 
 
-def _document(given: JsonObject) -> dict[str, Any]:
+def _document(given: JsonObject) -> Document:
     document = given.get("document")
-    if not isinstance(document, dict) or not {"meta", "region_meta", "predictions", "items"} <= document.keys():
+    if not isinstance(document, dict) or not default_editor().is_document(document):
         raise InputError("the request does not contain a suite")
     return document
 
@@ -236,7 +246,7 @@ def _draft(request: Request) -> Draft:
     return found
 
 
-def _created(site: Site, document: dict[str, Any], origin: str) -> JsonObject:
+def _created(site: Site, document: Document, origin: str) -> JsonObject:
     return {"address": f"/editor/{draft_store(site).create(document, _now_ms(), origin).id}"}
 
 
@@ -249,25 +259,24 @@ def _draft_of_result(site: Site, given: str) -> Draft:
     if not (given.isascii() and given.isdigit() and len(given) < 16):
         raise HTTPException(404, "Name a result: /edit?result=7&item=12")
     result, run = site.reader.result(int(given))
-    if result.kind != "syntaxgym":
-        raise InputError(f"{result.suite} is of the family {result.kind}: only SyntaxGym suites open in the editor")
+    editor = editor_of(result)
     id = hashlib.sha256(f"{given} {run.id} {run.started} {result.signature}".encode()).hexdigest()[:16]
     known = draft_store(site).find(id)
     if known is not None:
         return known
     origin = f"result {given}, {result.suite} as {result.model} was evaluated on it"
     judged = dataclasses.replace(result, outcomes=tuple(row.outcome for row in site.reader.every(int(given))))
-    return draft_store(site).create(suite_files.of_result(judged), _now_ms(), origin, id)
+    return draft_store(site).create(editor.suite_of_result(judged), _now_ms(), origin, id)
 
 
 def _open_upload(site: Site, name: str, data: bytes) -> JsonObject:
-    if not name.endswith(suite_files.KINDS):
-        raise InputError(f"{name!r} is not a .json, .csv or .tsv file")
+    if not name.endswith(files.suffixes()):
+        raise InputError(f"{name!r} is not a suite file: {', '.join(default_editor().SUFFIXES)}")
     with tempfile.TemporaryDirectory(prefix="wug-") as folder:
-        path = Path(folder) / suite_files.fit_name(name)
+        path = Path(folder) / files.safe_file_name(name)
         path.write_bytes(data)
         try:
-            opened = suite_files.open_file(path)
+            document, notes = files.open_suite(path)
         except InputError as error:
             raise InputError(str(error).replace(str(path), name)) from None
-    return _created(site, opened.document, " ".join([name, *opened.notes]))
+    return _created(site, document, " ".join([name, *notes]))

@@ -7,13 +7,20 @@ from functools import partial
 
 from wug.families.syntaxgym.checks import SUMMARY, prediction_of
 from wug.families.syntaxgym.view.predictions import cards, compared_regions
-from wug.families.syntaxgym.view.regions import TITLE, item_figure, mean_figure
+from wug.families.syntaxgym.view.regions import (
+    TITLE,
+    item_figure,
+    mean_figure,
+    measured,
+    names_of,
+    region_means,
+)
 from wug.families.syntaxgym.view.sentences import item
 from wug.families.syntaxgym.view.sorts import SORTS
 from wug.rows import Rows
 from wug.types import Result
-from wug.views.numbers import headlines
-from wug.views.parts import Cards, Facts, Figure, Items, Later, Link, Numbers, Part, Prose, Sample
+from wug.views.numbers import bits, headlines
+from wug.views.parts import Cards, Facts, Figure, Items, Later, Numbers, OptionPage, Part, Prose, Sample
 
 MANY = 1000
 """Items of which the chart of regions takes a while."""
@@ -29,8 +36,6 @@ def parts(result: Result, rows: Rows) -> Iterator[Part]:
         yield Cards("Predictions", each)
     if description := result.meta.get("description"):
         yield Prose(str(description), lead=True)
-    if counts_word_ends(result):
-        yield Link("Does it matter with which word the end of a word is counted?", "boundary")
     if about := {key: result.meta[key] for key in ("author", "reference", "tags") if result.meta.get(key)}:
         yield Facts(about)
 
@@ -49,11 +54,6 @@ def items(result: Result, rows: Rows) -> Items:
     return Items(check, show, (*failing, whole), size=12, scale=True, sorts=SORTS)
 
 
-def counts_word_ends(result: Result) -> bool:
-    """Whether the model can count the end of a word with that word or with the next."""
-    return result.kind == "syntaxgym" and result.model.startswith("causal/")
-
-
 def _figure(result: Result, rows: Rows) -> Figure | Later | None:
     """The chart of regions; of very many items when someone asks for it."""
     marked = sorted(set().union(*compared_regions(result)))
@@ -61,3 +61,34 @@ def _figure(result: Result, rows: Rows) -> Figure | Later | None:
     if rows.tally(SUMMARY)[""] <= MANY:
         return draw()
     return Later("regions", TITLE, draw, alone=partial(item_figure, result, rows, marked))
+
+
+def _region_surprisals(result: Result, rows: Rows) -> dict[tuple[str, ...], str]:
+    """Mean surprisal in bits by region and condition."""
+    means = region_means(measured(rows, most=MANY).values(), names_of(result, ()))
+    ordered = sorted(means, key=lambda mean: (mean.number, mean.condition))
+    return {(f"{mean.number} {mean.name}".strip(), mean.condition): bits(mean.value) for mean in ordered}
+
+
+OPTION_PAGES = (
+    OptionPage(
+        option="boundary",
+        values={
+            "no": "with the next word (default)",
+            "yes": "with the word itself (boundary=yes)",
+            "published": "as Pimentel & Meister's released code (boundary=published)",
+        },
+        link="Does it matter with which word the end of a word is counted?",
+        title="Where words end",
+        text=(
+            "Most tokenizers put the space that ends a word into the token of the next word. So the probability that a "
+            "word ends is counted with the next word, although the reader meets it with this one. The option "
+            "boundary=yes counts it with the word that ends (Pimentel & Meister 2024). The choice can change what a "
+            "model is found to know: it affects surprisal at the point of disambiguation in garden paths (Oh & Schuler "
+            "2024), so report which one was used."
+        ),
+        table_title="Mean surprisal (bits) by region",
+        table_columns=("region", "condition"),
+        table_rows=_region_surprisals,
+    ),
+)

@@ -17,7 +17,7 @@ from wug.types import Value
 from wug.views.numbers import plain
 from wug.views.parts import Figure, Item, Later
 from wug.web.downloads import content_disposition, table_response
-from wug.web.editor.items import suite_of
+from wug.web.editor.families import default_editor
 from wug.web.pages.items.query import (
     VALUE_LABELS,
     ItemQuery,
@@ -94,7 +94,7 @@ def _item_page(request: Request) -> Response:
 
 def _item_as_suite(request: Request) -> Response:
     view, row = _row_of(request)
-    found = suite_of(view, row, _item(view, row))
+    found = default_editor().suite_of_item(view.result, view.rows.same_item(row), _item(view, row))
     if found is None:
         raise HTTPException(404, "This item has no sentences that the editor could open.")
     name = f"{view.result.suite}-item-{row.outcome.item}"

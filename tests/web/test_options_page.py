@@ -34,13 +34,13 @@ def _moved(conditions: dict, shift: float) -> dict:  # type: ignore[type-arg]
 def test_both_values_stand_side_by_side(client: TestClient, site: Site) -> None:
     material.keep(site.store, counted(None))
     material.keep(site.store, counted("yes", shift=1.5))
-    assert "/result/1/boundary" in client.get("/result/1").text
+    assert "/result/1/option/boundary" in client.get("/result/1").text
     for result in (1, 2):
-        page = " ".join(client.get(f"/result/{result}/boundary").text.split())
+        page = " ".join(client.get(f"/result/{result}/option/boundary").text.split())
         # The subject has 11 bits in each of the conditions, and 12.5 with the end of the word counted otherwise.
         row = '<th scope="row">1 subject</th><td>match</td><td class="num">11.00</td><td class="num">12.50</td>'
         assert row in page
-        assert "To see both values here" not in page
+        assert "To compare, run the same command" not in page
 
 
 def test_where_only_one_was_asked_the_page_has_the_command_for_the_other(client: TestClient, site: Site) -> None:
@@ -49,11 +49,11 @@ def test_where_only_one_was_asked_the_page_has_the_command_for_the_other(client:
         site.store,
         replace(counted("yes"), signature=Signature.read("wug:0|suite:number_prep@other|bos:yes|boundary:yes")),
     )
-    page = client.get("/result/1/boundary").text
+    page = client.get("/result/1/option/boundary").text
     assert "-M boundary=yes</code>" in page
     assert page.count('scope="col" class="num"') == 2  # one column in each of the two tables
 
 
 def test_other_families_and_models_have_no_such_page(client: TestClient, site: Site) -> None:
     material.keep(site.store, material.pairs(items=4))
-    assert client.get("/result/1/boundary").status_code == 404
+    assert client.get("/result/1/option/boundary").status_code == 404

@@ -1,7 +1,6 @@
-"""Live checking of a suite in the making: each prediction by itself, and the suite as a whole.
+"""Live checking of a suite in the editor: each prediction, and the whole suite with the cell of each problem.
 
-The suite is judged by the very code that reads its file, so the editor says what `wug check` will say. Each
-problem comes with the cell of the grid that it is about.
+The code that reads suite files also checks here, so the editor reports what `wug check` reports.
 """
 
 from __future__ import annotations
@@ -12,44 +11,63 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from wug.errors import FormulaError, InputError, caret
-from wug.evaluation.inline_suites import as_file
-from wug.families import syntaxgym
 from wug.families.syntaxgym import formula
+from wug.families.syntaxgym.faults import Faults
+from wug.families.syntaxgym.options import choices
+from wug.families.syntaxgym.read import inspect_document
 from wug.types import Problem
 
-CELLS = 50
-"""So many places of one problem are named; the rest are counted."""
+MAX_PLACES = 50
+"""Places listed per problem; the rest are counted."""
 
 _ENTRY = re.compile(r"items, entry (\d+)")
-_WITHIN = re.compile(r"(?:, condition (?P<condition>.*?))?(?:, region (?P<region>\d+))?\Z", re.DOTALL)
+_WITHIN_ITEM = re.compile(r"(?:, condition (?P<condition>.*?))?(?:, region (?P<region>\d+))?\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class CellLocation:
-    """A place in the grid, counted from 0; None where a problem is about all of them."""
+    """A place in the grid, counted from 0; None where a problem concerns all of them."""
 
     item: int | None = None
     row: int | None = None
-    """Which condition of the item."""
+    """Index of the condition in the item."""
     region: int | None = None
     prediction: int | None = None
     field: str | None = None
-    """Of `meta`."""
+    """A field of `meta`."""
 
 
 def check(document: Mapping[str, Any], formulas: Sequence[str]) -> dict[str, Any]:
-    """What is to be said about a suite: `predictions`, one for each formula, and `problems`."""
+    """Check a suite: `predictions`, one entry per formula, and `problems`, as JSON data."""
     regions, conditions = _names(document)
-    with as_file(document) as path:
-        problems = syntaxgym.check(path)
+    faults = Faults()
+    inspect_document(document, choices({}), faults)
     return {
         "predictions": [_prediction(text, regions, conditions) for text in formulas],
-        "problems": _grouped(problems, document),
+        "problems": _grouped(faults.problems(), document),
     }
 
 
+def locate(problem: Problem, items: Sequence[Mapping[str, Any]]) -> CellLocation:
+    """The cell that a problem concerns."""
+    where = problem.place
+    if not where and (first := re.search(r"; first (item .*)", problem.message, re.DOTALL)):
+        where = first[1]
+    if prediction := re.match(r"prediction (\d+)\Z", where):
+        return CellLocation(prediction=int(prediction[1]))
+    if where.startswith("meta, "):
+        return CellLocation(field=where.removeprefix("meta, "))
+    if region := re.match(r"region_meta, (\d+)\Z", where):
+        return CellLocation(region=int(region[1]) - 1)
+    if entry := _ENTRY.match(where):
+        return CellLocation(item=int(entry[1]) - 1)
+    if where.startswith(("item ", "items ")):
+        return _locate_in_items(where.partition(" ")[2], problem.message, items)
+    return CellLocation(field="name") if where == "meta" else CellLocation()
+
+
 def _prediction(text: str, regions: Mapping[int, str], conditions: Sequence[str]) -> dict[str, Any]:
-    """A formula's English and canonical form, or its fault with the caret under it."""
+    """A formula in English and in canonical form, or its error with a caret."""
     if not text.strip():
         return {"error": "There is no formula yet.", "caret": "", "empty": True}
     try:
@@ -65,16 +83,17 @@ def _prediction(text: str, regions: Mapping[int, str], conditions: Sequence[str]
 
 
 def _names(document: Mapping[str, Any]) -> tuple[dict[int, str], list[str]]:
+    """Region names by number, and condition names."""
     try:
         regions = {int(number): str(name) for number, name in document["region_meta"].items()}
         names = [one["condition_name"] for item in document["items"] for one in item["conditions"]]
         return regions, list(dict.fromkeys(name.strip() for name in names))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError("what was sent is not a suite") from None
+        raise InputError("the request does not contain a suite") from None
 
 
 def _grouped(problems: Sequence[Problem], document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Problems that say the same as one, with all their cells."""
+    """Problems with the same message as one, with all their cells."""
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         groups.setdefault((problem.level, problem.message), []).append(problem)
@@ -84,33 +103,15 @@ def _grouped(problems: Sequence[Problem], document: Mapping[str, Any]) -> list[d
             "message": message.split("\n")[0],
             "count": len(some),
             "places": [
-                {"place": problem.place, **asdict(place(problem, document["items"]))} for problem in some[:CELLS]
+                {"place": problem.place, **asdict(locate(problem, document["items"]))} for problem in some[:MAX_PLACES]
             ],
         }
         for (level, message), some in groups.items()
     ]
 
 
-def place(problem: Problem, items: Sequence[Mapping[str, Any]]) -> CellLocation:
-    """The cell that a problem is about."""
-    where = problem.place
-    if not where and (first := re.search(r"; first (item .*)", problem.message, re.DOTALL)):
-        where = first[1]
-    if prediction := re.match(r"prediction (\d+)\Z", where):
-        return CellLocation(prediction=int(prediction[1]))
-    if where.startswith("meta, "):
-        return CellLocation(field=where.removeprefix("meta, "))
-    if region := re.match(r"region_meta, (\d+)\Z", where):
-        return CellLocation(region=int(region[1]) - 1)
-    if entry := _ENTRY.match(where):
-        return CellLocation(item=int(entry[1]) - 1)
-    if where.startswith(("item ", "items ")):
-        return _cell(where.partition(" ")[2], problem.message, items)
-    return CellLocation(field="name") if where == "meta" else CellLocation()
-
-
-def _cell(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> CellLocation:
-    """`12, condition a, region 3` as a cell; an item's or a condition's name may hold commas itself."""
+def _locate_in_items(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> CellLocation:
+    """Parse `12, condition a, region 3`; names of items and conditions may contain commas."""
     for index, item in enumerate(items):
         number = str(item.get("item_number"))
         if not where.startswith(number):
@@ -120,17 +121,17 @@ def _cell(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> CellL
             rest = rest[listed.end() :] if rest[listed.end() :].startswith(", condition ") or not rest else rest
         if rest and not rest.startswith(", "):
             continue
-        found = _WITHIN.match(rest)
+        found = _WITHIN_ITEM.match(rest)
         row, region = None, None
         if found is not None:
-            row = _row(found["condition"], item)
+            row = _condition_index(found["condition"], item)
             region = None if found["region"] is None else int(found["region"]) - 1
-        if region is None and (said := re.match(r"region (\d+) is ", message)):
-            region = int(said[1]) - 1
+        if region is None and (named := re.match(r"region (\d+) is ", message)):
+            region = int(named[1]) - 1
         return CellLocation(item=index, row=row, region=region)
     return CellLocation()
 
 
-def _row(name: str | None, item: Mapping[str, Any]) -> int | None:
+def _condition_index(name: str | None, item: Mapping[str, Any]) -> int | None:
     names = [condition["condition_name"].strip() for condition in item["conditions"]]
     return names.index(name) if name in names else None
