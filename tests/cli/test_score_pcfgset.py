@@ -186,7 +186,7 @@ KINDS = ("pcfgset", "substitutivity", "localism", "overgeneralisation", "pairs")
 BAD = {
     "missing": (None, "no such file"),
     "empty": (b"", ""),
-    "binary": (bytes(range(256)) * 8, "not UTF-8 text"),
+    "binary": (bytes(range(256)) * 8, "a binary or damaged file"),
     "nul": (b"\0\0\0\n\0", ""),
     "prose": (b"Once upon a time\nthere was a wug.\n", ""),
     "cut": (b"\x1f\x8b\x08\x00", "damaged compressed file"),

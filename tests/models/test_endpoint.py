@@ -29,10 +29,9 @@ from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.models import endpoint
 from wug.models._places import PART
 from wug.models._spec import ModelSpec, parse
+from wug.models.endpoint import EndpointGenerator, EndpointScorer
 from wug.models.endpoint.answers import read_echo, read_next
 from wug.models.endpoint.client import Address, Client
-from wug.models.endpoint.generator import EndpointGenerator
-from wug.models.endpoint.scorer import EndpointScorer
 from wug.types import Request, Scored
 
 

@@ -17,7 +17,7 @@ from fake_completions import FakeServer, Rule, by_rule, listed, serving
 from wug.errors import ModelError
 from wug.models import endpoint
 from wug.models._spec import ModelSpec
-from wug.models.endpoint.scorer import EndpointScorer
+from wug.models.endpoint import EndpointScorer
 from wug.types import Request, Scored
 
 FILES = sorted((Path(__file__).parent / "server_answers").glob("*.json"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import made_runs
-from wug.results.merging import merge
 from wug.results.reader import RunReader
+from wug.results.run_admin import merge
 
 
 def test_complete_runs_are_added_in_their_order_and_once(tmp_path: Path) -> None:

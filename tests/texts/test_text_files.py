@@ -11,8 +11,7 @@ import pytest
 from command_line import refused, wug
 from wug.errors import InputError, SuiteError
 from wug.texts import read_texts
-from wug.texts.sentences import sentences
-from wug.texts.text import joined
+from wug.texts.text import joined, sentences
 
 CONLLU = """# newdoc
 # sent_id = a1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from wug.views.page import EDGE, WIDTH, strip
 from wug.views.parts import Margin
-from wug.views.strip import EDGE, WIDTH, strip
 
 
 def test_dots_run_from_the_least_margin_to_the_greatest_with_0_between() -> None:

@@ -11,8 +11,7 @@ from wug.arguments import members, public
 from wug.errors import InputError, ModelError
 from wug.evaluation import model_patterns
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.loaded_models import open_loaded
-from wug.evaluation.opening import open_model
+from wug.evaluation.opening import open_loaded, open_model
 from wug.files import refuse_surrogates
 from wug.texts.surprisals import can_score_sources
 from wug.types import Answer, Generator, Reading, Request, Scored, Scorer

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from wug import data, registry
 from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
@@ -21,7 +21,7 @@ from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.published import published
 from wug.files import existing, head, shortened, user_path
-from wug.models import Identity, ModelSpec, backend_for, parse, read_config
+from wug.models import Identity, ModelSpec, Watched, adopt, backend_for, parse, read_config
 from wug.options import names, refuse_unknown
 from wug.types import Problem, Suite
 
@@ -354,3 +354,29 @@ def _within(place: data.Place, kind: str | None, options: Mapping[str, str] | No
         return Located([place])
     made = contents(place.path, kind, {**place.options, **(options or {})})
     return Located([replace(place, path=path, family=family) for path, family in made.found], made.unread, made.ignored)
+
+
+def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:
+    """A loaded model with its tokenizer, known as the same model is that is opened by its name."""
+    given = dict(options or {})
+    kind = _kind(model)
+    backend = registry.find("models", kind)
+    ModelSpec(kind, type(model).__name__, None, given).read(backend.OPTIONS)  # an unknown option is refused at once
+    adopted = adopt(kind, model, tokenizer, given)
+    answering = Watched(backend.around(adopted.loaded, adopted.spec), model)
+    return ModelHandle.around(answering, adopted.spec if adopted.from_files else None)
+
+
+def _kind(model: Any) -> str:
+    """The backend for a model object of transformers, by the name of its class."""
+    name = type(model).__name__
+    encoder_decoder = bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
+    kind = registry.backend_with(
+        lambda traits: traits.auto_class is not None and name.endswith(traits.architectures)
+    ) or registry.backend_with(lambda traits: encoder_decoder and traits.auto_class == "AutoModelForSeq2SeqLM")
+    if kind is None:
+        raise ModelError(
+            f"{name} is not a language model that wug can evaluate. Load it with AutoModelForCausalLM, "
+            "AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
+        )
+    return kind

@@ -163,7 +163,7 @@ def do(asked: Errand) -> Returned:
 
 def receive(launch: Launch, returned: Returned) -> int:
     """Put what came back where the command would have left it; its exit status."""
-    from wug.results.merging import merge
+    from wug.results.run_admin import merge
 
     with launch.log.open("ab") as log:
         log.write(returned.said)

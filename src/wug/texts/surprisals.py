@@ -16,8 +16,7 @@ from wug.families.context import sees_right
 from wug.identity import ModelId
 from wug.tables import Kind, Table
 from wug.texts import rows
-from wug.texts.sentences import sentences
-from wug.texts.text import Span, Text, texts_of
+from wug.texts.text import Span, Text, sentences, texts_of
 from wug.types import Reading, Request, Scored
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.errors import InputError
 from wug.labels import short_names
@@ -25,15 +26,63 @@ from wug.views import charts, face, vega
 from wug.views.comparison_section import compared
 from wug.views.family_views import Batch, batches, items_of, made, parts_of
 from wug.views.marked import direction_of, runs_of
-from wug.views.numbers import Shown, headlines, plain, shown
-from wug.views.parts import Figure, Items, Part, Sample, part_type
+from wug.views.numbers import Shown, bits, headlines, plain, shown
+from wug.views.parts import Figure, Items, Margin, Part, Sample, part_type
 from wug.views.sample import allotted
-from wug.views.strip import strip
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from wug.results.comparison import Comparison
+
+WIDTH, EDGE, STEP, TALLEST = 320, 8, 7.0, 74.0
+"""Of the drawing, free at both ends, between neighbouring dots; and how tall it may be."""
+
+
+class Dot(NamedTuple):
+    """An item of the strip."""
+
+    margin: Margin
+    x: float
+    y: float
+    text: str
+    """Such as `item 3: −1.02 bits, fails`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Dots from the least margin to the greatest, those that fail left of `zero`."""
+
+    dots: tuple[Dot, ...]
+    zero: float
+    height: float
+    least: str
+    most: str
+
+
+def strip(margins: Sequence[Margin], unit: str = "bits") -> Strip | None:
+    """The dots of a prediction; None where it has none. Those of about one margin stand above each other."""
+    if not margins:
+        return None
+    low = min(0.0, *(margin.value for margin in margins))
+    high = max(0.0, *(margin.value for margin in margins))
+    scale = (WIDTH - 2 * EDGE) / ((high - low) or 1.0)
+    columns = [int((margin.value - low) * scale / STEP) for margin in margins]
+    tallest = max(Counter(columns).values())
+    step = min(STEP, TALLEST / tallest)
+    height = max(3 * STEP, tallest * step + 2 * STEP)
+    met: Counter[int] = Counter()
+    dots = []
+    for margin, column in zip(margins, columns, strict=True):
+        place = met[column]
+        met[column] += 1
+        y = height / 2 + (place + 1) // 2 * step * (1 if place % 2 else -1)
+        verdict = "holds" if margin.holds else "fails"
+        text = f"item {margin.item}: {bits(margin.value)} {unit}, {verdict}"
+        dots.append(Dot(margin, round(EDGE + (margin.value - low) * scale, 1), round(y, 1), text))
+    ends = (bits(low), bits(high))
+    return Strip(tuple(dots), round(EDGE - low * scale, 1), round(height, 1), *ends)
+
 
 ITEMS = 1400
 """Items that one page shows one by one, in all its sections: a few megabytes."""

@@ -11,8 +11,8 @@ import pytest
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
 from wug.families.pcfgset.localism import answered_steps
+from wug.families.pcfgset.predictions import answer_tree
 from wug.families.pcfgset.suite import PcfgSuite
-from wug.families.pcfgset.tree import answer_tree
 from wug.models.oracle import Oracle
 from wug.types import Notice, Outcome, Row, text_of
 

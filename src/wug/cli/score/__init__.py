@@ -320,7 +320,7 @@ def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
     """Samples of a trace as trees."""
     from wug.errors import InputError
     from wug.families.pcfgset.localism import answered_steps
-    from wug.families.pcfgset.tree import answer_tree
+    from wug.families.pcfgset.predictions import answer_tree
     from wug.types import Outcome
 
     found = answered_steps(path)

@@ -14,15 +14,50 @@ from wug.families.pairs import formats, oddities
 from wug.families.pairs.conversion import convert
 from wug.families.pairs.formats import files_in
 from wug.families.pairs.formats.blimp import without_phenomenon
+from wug.families.pairs.formats.linzen import companion
 from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.pair import Pair, Parsed, Target, place
+from wug.families.pairs.pair import Pair, Parsed, Target, place, without_eos
 from wug.families.pairs.published import judge_columns, score_published
-from wug.families.pairs.running_text import Running, running
 from wug.families.pairs.settings import GIVEN, OPTIONS, Settings, settings
 from wug.families.pairs.suite import PairsSuite
 from wug.families.pairs.unigrams import fit
-from wug.files import checksum_of
+from wug.files import checksum_of, read_lines
 from wug.types import Problem, Row, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Pairs, each with its line in a text."""
+
+    pairs: tuple[Pair, ...]
+    lines: tuple[str, ...]
+
+
+def running(path: Path, pairs: Sequence[Pair]) -> Running | Problem | None:
+    """The pairs with their lines in the text beside their file, or why they have none; None where there is no text.
+
+    Its lines are the sentences of the pairs, in the order of the pairs; further ones may stand between them.
+    """
+    beside = companion(path, "text") if path.is_file() and all(pair.sentence is not None for pair in pairs) else None
+    if beside is None:
+        return None
+    try:
+        lines = tuple(read_lines(beside))
+    except InputError as error:
+        return Problem("warning", "", str(error))
+    plain = [" ".join(without_eos(line).split()) for line in lines]
+    placed: list[Pair] = []
+    number = -1
+    for pair in pairs:
+        try:
+            number = plain.index(str(pair.sentence), number + 1)
+        except ValueError:
+            after = f"after line {number + 1}" if placed else "in it"
+            message = f"{beside.name} does not go with these pairs: there is no {pair.sentence!r} {after}"
+            return Problem("warning", f"pair {pair.item}", message)
+        placed.append(replace(pair, line=number))
+    return Running(tuple(placed), lines)
+
 
 __all__ = [
     "BREAKDOWN",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from wug.families.context import sees_right
 from wug.families.sampling import limited, sampled
 from wug.families.syntaxgym import oddities
-from wug.families.syntaxgym.circuits import circuit
 from wug.families.syntaxgym.formula import WHOLE
 from wug.families.syntaxgym.measures import Tally, measure
 from wug.families.syntaxgym.parts import Condition, Empty, Eos, Item, Join, Prediction
@@ -19,6 +19,47 @@ from wug.families.syntaxgym.verdicts import Sentence, judge
 from wug.files import checksum
 from wug.labels import of_suite
 from wug.types import Check, Notice, Problem, Request, Row, Scorer
+
+_CIRCUITS = {
+    "npi": "Licensing",
+    "reflexive": "Licensing",
+    "fgd": "Long-Distance Dependencies",
+    "cleft": "Long-Distance Dependencies",
+    "number": "Agreement",
+    "npz": "Garden-Path Effects",
+    "mvrr": "Garden-Path Effects",
+    "subordination": "Gross Syntactic State",
+    "center": "Center Embedding",
+}
+_BY_TAG = {
+    "fillergap": "Long-Distance Dependencies",
+    "fillergapdependencies": "Long-Distance Dependencies",
+    "gardenpath": "Garden-Path Effects",
+    "numberagreement": "Agreement",
+    "subjectverbagreement": "Agreement",
+}
+
+
+def circuit(name: str, tags: Iterable[str] = ()) -> str | None:
+    """The circuit of a suite, from its name's beginning or else from a tag; None where neither says."""
+    named = _CIRCUITS.get(_beginning(name))
+    if named:
+        return named
+    titles = {_letters(title): title for title in _CIRCUITS.values()} | _BY_TAG
+    for tag in tags:
+        found = titles.get(_letters(tag)) or _CIRCUITS.get(_beginning(tag))
+        if found:
+            return found
+    return None
+
+
+def _beginning(name: str) -> str:
+    return re.split(r"[-_0-9]", name.strip().lower(), maxsplit=1)[0].strip()
+
+
+def _letters(tag: str) -> str:
+    return "".join(filter(str.isalpha, tag.lower()))
+
 
 RIGHT = (
     "the model sees the words to the right of a region too, so its surprisal is not that of a reader who has not come "

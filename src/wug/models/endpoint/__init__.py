@@ -3,14 +3,121 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from urllib.parse import parse_qsl
 
-from wug.errors import InputError, MissingExtra
+from wug.errors import InputError, MissingExtra, ModelError
+from wug.files import checksum
 from wug.models._options import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE
+from wug.models._places import Span
 from wug.models._spec import ModelSpec
+from wug.models.decoding import outputs
+from wug.models.endpoint.answers import read_text
+from wug.models.endpoint.calibration import calibrate
+from wug.models.endpoint.reading import Reading
+from wug.models.endpoint.server import Server, noted
+from wug.models.prompt import ANSWER, prompting
 from wug.options import Option
-from wug.types import Generator, Scorer, Traits
+from wug.types import Answer, Generator, Request, Scored, Scorer, Traits
+
+
+class EndpointScorer:
+    """A server that scores texts."""
+
+    __slots__ = ("_reading", "_server", "chunk", "id", "options", "ordered")
+
+    def __init__(self, server: Server, spec: ModelSpec) -> None:
+        self._server = server
+        bos = spec.options.get("bos", "")
+        exact = spec.options.get("dtype", "float32").lower() in ("float32", "fp32", "f32", "float")
+        self._reading = calibrate(server, bos, exact=exact)
+        self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
+        self.options = {"bos": bos or _leads(self._reading), **noted(spec)}
+        if self._reading.unsaid:
+            self.options["first_word"] = "unscored"
+        self.chunk = 16 * server.threads
+        self.ordered = False
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        """One answer for each request, in order, in natural logarithms."""
+        texts = list(dict.fromkeys(request.text for request in requests if request.text))
+        prompts = [self._reading.bos + text for text in texts]
+        answers = self._server.ask_all(prompts, [self._reading.settings] * len(texts))
+        scored = {"": Scored("", (), (), ())}
+        scored |= {text: self._read(text, answer) for text, answer in zip(texts, answers, strict=True)}
+        return [_cut(scored[request.text], request.span) for request in requests]
+
+    def _read(self, text: str, answer: Any) -> Scored:
+        try:
+            return self._reading.scored(text, answer)
+        except InputError as error:
+            raise ModelError(
+                f"{self._server.client.address}: the answer about {text[:80]!r} cannot be used: {error.message}"
+            ) from None
+
+
+def _leads(reading: Reading) -> str:
+    """Whether a start mark comes before every text, as the server does it."""
+    if reading.is_led:
+        return "yes"
+    return "unsaid" if reading.hidden is None else "no"
+
+
+def _cut(scored: Scored, span: Span | None) -> Scored:
+    """Without the tokens after the span: nothing asks for them."""
+    if span is None:
+        return scored
+    here = slice(0, bisect_left(scored.starts, span[1]))
+    return Scored(scored.text, scored.starts[here], scored.ends[here], scored.logprobs[here])
+
+
+class EndpointGenerator:
+    """A server that continues prompts."""
+
+    __slots__ = ("_bound", "_server", "_stop", "_template", "chunk", "id", "options")
+
+    def __init__(self, server: Server, spec: ModelSpec, options: Mapping[str, Any]) -> None:
+        self._template, self._stop = prompting(options)
+        self._bound: int | None = options["max_length"]
+        self._server = server
+        self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
+        self.options = {
+            "mode": "generate",
+            "template": self._template.before + self._template.gap + ANSWER + self._template.after,
+            "stop": self._stop,
+            "max_length": str(self._bound or "auto"),
+            **({"examples": checksum(self._template.examples)} if self._template.examples else {}),
+            **noted(spec),
+        }
+        self.chunk = 4 * server.threads
+
+    def generate(self, sources: Sequence[str]) -> list[Answer]:
+        """One answer for each source, in order."""
+        return outputs.map_distinct(sources, self._ask)
+
+    def _ask(self, sources: list[str]) -> list[Answer]:
+        prompts = [self._template.prompt(source) for source in sources]
+        answers = self._server.ask_all(prompts, [self._settings(source) for source in sources])
+        return [self._read(source, answer) for source, answer in zip(sources, answers, strict=True)]
+
+    def _settings(self, source: str) -> dict[str, Any]:
+        # How many tokens a source has is not known here: half as many as letters are enough for most.
+        longest = outputs.token_limit(len(source) // 2, self._bound)
+        return {"temperature": 0.0, "max_tokens": longest, "stop": [self._stop]}
+
+    def _read(self, source: str, answer: Any) -> Answer:
+        try:
+            text, ended = read_text(answer)
+        except InputError as error:
+            raise ModelError(
+                f"{self._server.client.address}: the answer to {source[:80]!r} cannot be used: {error.message}"
+            ) from None
+        before, stopped, _ = text.partition(self._stop)
+        return outputs.make_answer(before.strip(), ended=ended or bool(stopped))
+
 
 TRAITS = Traits(verbatim_names=True, to_score="Open it without mode=generate", to_generate="Open it with mode=generate")
 """Or text, with mode=generate."""
@@ -67,8 +174,6 @@ def load(spec: ModelSpec) -> Scorer | Generator:
     except ImportError:
         raise MissingExtra("an endpoint model", "endpoint") from None
     from wug.models.endpoint.client import Address, Client
-    from wug.models.endpoint.generator import EndpointGenerator
-    from wug.models.endpoint.scorer import EndpointScorer
     from wug.models.endpoint.server import find_model
 
     threads: int = options["concurrency"]
