@@ -358,6 +358,16 @@ def test_gguf_files_that_are_not_there_or_damaged_are_refused(gguf_file: Path, t
         opened(damaged)
 
 
+def test_a_gguf_file_with_more_layers_than_any_model_has_is_refused_at_once(llama: Path, tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    folder = tmp_path / "deep"
+    shutil.copytree(llama, folder)
+    change(folder / "config.json", num_hidden_layers=10**9)
+    file = save_gguf(folder, tmp_path / "deep.gguf")
+    with pytest.raises(ModelError, match=r"deep\.gguf sets llama\.block_count: 1,000,000,000, and at most 10,000"):
+        opened(file)
+
+
 def test_rows_of_no_whole_blocks_are_read_rightly_or_refused(tmp_path: Path) -> None:
     """On CPUs bitsandbytes takes every row to begin with a block (seen in 0.50.2)."""
     pytest.importorskip("bitsandbytes")

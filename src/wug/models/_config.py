@@ -14,7 +14,7 @@ from wug.models._spec import ModelSpec
 
 MAX_LAYERS = 10_000
 """Layers, or experts of a layer, that are built at most: published models have hundreds."""
-COUNTS = re.compile(r"(layers?|depths?|blocks|experts)$")
+COUNTS = re.compile(r"(layers?|depths?|blocks|experts|block_count)$")
 """How fields end that count what is built one by one."""
 NOUNS = {
     "AutoModelForCausalLM": "a causal language model",
@@ -50,9 +50,7 @@ def backend_for(described: Mapping[str, Any]) -> str | None:
 def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     """Refuse what would take forever to build, and a model of another kind than the transformers class `auto` loads."""
     described = read_config(file)
-    for name, count in _counts(described):
-        if count > MAX_LAYERS:
-            raise ModelError(f"{spec}: config.json sets {name}: {count:,}, and at most {MAX_LAYERS:,} are built")
+    _require_few(described, file, spec)
     if "auto_map" in described:
         return
     kind, other = described.get("model_type"), backend_for(described)
@@ -67,6 +65,20 @@ def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
         other = registry.backend_with(lambda traits: kind in tables.get(traits.auto_class or "", ()))
     use = "" if other is None else f". Use {other}:{spec.shown_name}"
     raise ModelError(f"{spec}: {kind} is not {NOUNS[auto]}{use}")
+
+
+def require_loadable_gguf(file: Path, spec: ModelSpec) -> None:
+    """Refuse a GGUF file that would take forever to build."""
+    from gguf import GGUFReader
+
+    fields = GGUFReader(file).fields
+    _require_few({name: fields[name].contents() for name in fields if name.endswith(".block_count")}, file, spec)
+
+
+def _require_few(described: Mapping[str, Any], file: Path, spec: ModelSpec) -> None:
+    for name, count in _counts(described):
+        if count > MAX_LAYERS:
+            raise ModelError(f"{spec}: {file.name} sets {name}: {count:,}, and at most {MAX_LAYERS:,} are built")
 
 
 def _counts(described: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,7 @@ from typing import Any
 from wug.errors import MissingExtra, ModelError, WugError, first_line
 from wug.files import user_path
 from wug.models._adapter import adapt, require_same_words
-from wug.models._config import require_loadable
+from wug.models._config import require_loadable, require_loadable_gguf
 from wug.models._device import settle
 from wug.models._fingerprint import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
 from wug.models._hardware import pick_device
@@ -107,8 +107,9 @@ def _read(spec: ModelSpec, auto: str, how: Loading, origin: Origin, *, cached: b
         with unchanged(*origin.files, *adapter), warnings.catch_warnings(), _without_bars(origin.gguf):
             if placed:
                 warnings.simplefilter("ignore")  # of packages that tell what they do not use
-            config = None if origin.gguf else find_file(origin.where, "config.json", common)
-            if config is not None:
+            if origin.gguf:
+                require_loadable_gguf(origin.files[0], spec)
+            elif (config := find_file(origin.where, "config.json", common)) is not None:
                 require_loadable(config, spec, auto)
             tokenizer = load_tokenizer(origin.where, spec, common)
             model, info = getattr(transformers, auto).from_pretrained(
