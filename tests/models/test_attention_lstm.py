@@ -435,3 +435,12 @@ def test_a_wrong_option_or_folder_is_named(folder: Path, tmp_path: Path) -> None
     for fault, error, message in faults:
         with pytest.raises(error, match=message):
             fault()
+
+
+@pytest.mark.parametrize("field", ["layers", "width", "hidden"])
+def test_settings_larger_than_the_weights_are_refused_before_a_model_is_built(tmp_path: Path, field: str) -> None:
+    save_attention_lstm(tmp_path, make(), WORDS)
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps(config | {field: 10**9}), encoding="utf-8")
+    with pytest.raises(ModelError, match=rf"config\.json says {field} 1,000,000,000, which its weights rule out"):
+        load(tmp_path)

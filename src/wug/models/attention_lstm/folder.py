@@ -66,6 +66,10 @@ def load_attention_lstm(folder: Path) -> tuple[Any, Vocabulary]:
             f"{len(vocabulary.names):,}: this is another model's vocabulary"
         )
     tensors = read_safetensors(folder / WEIGHTS)
+    largest = max([len(tensors), *(length for tensor in tensors.values() for length in tensor.shape)])
+    for name in ("layers", "width", "hidden"):
+        if (value := getattr(shape, name)) > largest:
+            raise ModelError(f"{folder}: {CONFIG} says {name} {value:,}, which its weights rule out")
     with torch.random.fork_rng(devices=[]):  # first values that are drawn in vain must not move a seed
         model = attention_lstm(shape)
     _require_fit(folder / WEIGHTS, model.state_dict(), tensors, tied=shape.tied)

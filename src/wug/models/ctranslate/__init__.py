@@ -12,6 +12,7 @@ from typing import Any
 
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum, read_bytes, read_lines, read_text, shortened, user_path
+from wug.models._config import backend_for, read_config
 from wug.models._fingerprint import content, fingerprint, unchanged
 from wug.models._options import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH
 from wug.models._spec import ModelSpec
@@ -129,7 +130,10 @@ def load(spec: ModelSpec) -> TranslatorModel:
     else:
         raise ModelError(f"{spec}: no such file or folder. Give a CTranslate2 folder or an OpenNMT-py checkpoint (.pt)")
     if not (folder / "model.bin").is_file():
-        raise ModelError(f"{spec}: the folder has no model.bin, so it is no CTranslate2 model")
+        config = folder / "config.json"
+        other = backend_for(read_config(config)) if config.is_file() else None
+        hint = "" if other is None else f". Use {other}:{spec.shown_name}"
+        raise ModelError(f"{spec}: the folder has no model.bin, so it is not a CTranslate2 model{hint}")
     dtype = options["dtype"]
     device, _, number = (options["device"] or "auto").partition(":")
     is_number = number.isascii() and number.isdigit() and len(number) < 4
