@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -226,10 +228,26 @@ def test_without_a_cache_nothing_is_asked_twice_either() -> None:
     assert through.computed == 2
 
 
-def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "answers.db").write_bytes(b"no database at all, but long enough to be looked at" * 40)
-    with pytest.raises(StoreError, match="may be deleted"):
-        Cache(tmp_path / "answers.db")
+@pytest.mark.parametrize("content", ["item\tkey\n1\tA\n", "a text that is as long as the head of a database\n" * 40])
+def test_a_file_that_is_no_cache_is_left_as_it_is(content: str, tmp_path: Path) -> None:
+    (tmp_path / "keys.tsv").write_text(content, encoding="utf-8")
+    with pytest.raises(StoreError, match=r"keys\.tsv is not a cache of wug and stays as it is") as caught:
+        Cache(tmp_path / "keys.tsv")
+    assert "delete" not in str(caught.value).lower()
+    assert (tmp_path / "keys.tsv").read_text(encoding="utf-8") == content
+    assert [path.name for path in tmp_path.iterdir()] == ["keys.tsv"]
+
+
+def test_a_database_of_another_program_is_left_as_it_is_whatever_its_tables_are_called(tmp_path: Path) -> None:
+    path = tmp_path / "mine.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE models (name TEXT)")
+        db.execute("INSERT INTO models VALUES ('mine')")
+        db.commit()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="is not a cache of wug"):
+        Cache(path)
+    assert path.read_bytes() == before
 
 
 def test_a_bare_text_has_the_key_that_its_request_has() -> None:

@@ -146,13 +146,6 @@ def test_another_programs_file_is_refused_and_stays(tmp_path: Path) -> None:
         assert one.read_bytes() == before
 
 
-def test_a_cache_without_checksums_is_begun_anew(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
-        db.execute("CREATE TABLE answers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
-        db.execute("INSERT INTO answers VALUES (x'00', x'01')")
-    assert lengths(tmp_path / "a.db") == (EXPECTED, 200)
-
-
 def test_an_option_that_the_user_gave_has_answers_of_its_own(tmp_path: Path) -> None:
     for given, asked in (({}, 1), ({"engine": "plain"}, 1), ({"engine": "plain"}, 0), ({}, 0)):
         model, cache = Lengths(), Cache(tmp_path / "a.db")

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import StoreError
-from wug.results.sqlite import BESIDE, FAULTS, Connection, is_damage, is_ours, make_private, mark_of, why
+from wug.results.sqlite import BESIDE, FAULTS, Connection, is_damage, make_private, mark_of, why
 
 APPLICATION_ID = 0x77756741
 """Written to the header of the SQLite file to identify a cache of wug (`wugA`)."""
@@ -216,8 +216,10 @@ class Cache:
     def _require_ours(self, db: sqlite3.Connection) -> None:
         """Refuse another program's file before anything in it is changed."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if not is_ours(db, APPLICATION_ID, {"answers", "blocks", "models", "sqlite_sequence"}):
-            raise StoreError(f"{self.path} is not a cache of wug: choose another file with --cache")
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application != APPLICATION_ID and (application or tables):
+            raise self._foreign()
         if version > VERSION:
             raise StoreError(f"the cache {self.path} was written by a newer wug: choose another with --cache")
 
@@ -252,10 +254,16 @@ class Cache:
         return True
 
     def _unusable(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"the cache {self.path or 'of this run'} cannot be used: {why(error)}. It may be deleted; or choose "
-            "another with --cache, or none with --no-cache"
-        )
+        if self.path is None:
+            return StoreError(f"the temporary cache of this run cannot be used: {why(error)}")
+        damaged, ours = is_damage(error), mark_of(self.path) == APPLICATION_ID
+        if damaged and not ours:
+            return self._foreign()
+        fix = "Delete it, or name another" if damaged else "Name another"
+        return StoreError(f"the cache {self.path} cannot be used: {why(error)}. {fix} with --cache, or use --no-cache")
+
+    def _foreign(self) -> StoreError:
+        return StoreError(f"{self.path} is not a cache of wug and stays as it is. Name another file with --cache")
 
 
 def _create_tables(db: sqlite3.Connection) -> None:
