@@ -1,6 +1,5 @@
 """Backends, a module or a package each, and what other packages need of what they share."""
 
-from wug.models._beside import beside
 from wug.models._config import backend_for, read_config
 from wug.models._hardware import cores, free_threads, gpu_is_shared, pick_device, ran_out, threads
 from wug.models._hub import hub_is_away
@@ -17,7 +16,6 @@ __all__ = [
     "Watched",
     "adopt",
     "backend_for",
-    "beside",
     "cores",
     "free_threads",
     "gpu_is_shared",
