@@ -12,7 +12,6 @@ import torch
 import tiny_architectures
 from shares import each_kind
 from wug.models._prepack import linear, multiplies, prepack
-from wug.models.causal.fused import fuse_activations
 from wug.models.causal.trial import choose_engine
 from wug.models.causal.workers import Workers
 
@@ -32,7 +31,6 @@ def test_packed_weights_and_threads_give_the_numbers_of_the_plain_model(name: st
     model = tiny_architectures.model(tiny_architectures.configuration(name))
     texts = tiny_architectures.texts(LENGTHS, seed=11)
     expected = [tiny_architectures.alone(model, text) for text in texts]  # before anything is packed
-    fuse_activations(model)
     engine = choose_engine(model, wanted=wanted)
     assert engine.ways.workers is not None
     assert any(found.endswith(layer) for found in packed_layers(model))
@@ -48,9 +46,8 @@ def test_what_a_second_layout_would_double_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
-def test_undoing_gives_the_weights_and_the_activation_back(name: str) -> None:
+def test_undoing_gives_the_weights_back(name: str) -> None:
     model = tiny_architectures.model(tiny_architectures.configuration(name))
-    fuse_activations(model)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     (text,) = tiny_architectures.texts([30])
     expected = tiny_architectures.alone(model, text)
@@ -64,8 +61,8 @@ def test_undoing_gives_the_weights_and_the_activation_back(name: str) -> None:
 
 
 def test_a_model_that_packed_weights_make_wrong_gets_its_own_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slightly_wrong(weight: Any, bias: Any, values: Any, *activation: str, **kind: str) -> Any:
-        return linear(weight, bias, values, *activation, **kind) + 0.5
+    def slightly_wrong(weight: Any, bias: Any, values: Any) -> Any:
+        return linear(weight, bias, values) + 0.5
 
     model = tiny_architectures.model(tiny_architectures.configuration("llama"))
     texts = tiny_architectures.texts(LENGTHS, seed=3)

@@ -61,7 +61,6 @@ class Tokeniser:
         self._backend.no_truncation()
         self._backend.no_padding()
         self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
-        self._bytes = _byte_counts(self._backend)
         self._drops = _dropping(self._backend)
         self._table = WordTable(self._words) if takes_words_apart(self._backend) else None
 
@@ -69,7 +68,7 @@ class Tokeniser:
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> Tokenised:
         """The tokens of each request's text, up to the end of its span if `cut`; the tokenizer's own threads work."""
         texts = [request.text for request in requests]
-        found = self._by_words(texts) or self._by_bytes(texts) or self._by_offsets(texts)
+        found = self._by_words(texts) or self._by_offsets(texts)
         return cut_off(found, requests) if cut else found
 
     def _by_words(self, texts: list[str]) -> Tokenised | None:
@@ -85,20 +84,6 @@ class Tokeniser:
         bounds = np.append(0, np.cumsum(found.ids.lengths)).tolist()
         columns = [column.tolist() for column in (found.ids.flat, found.starts, found.ends)]
         return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
-
-    def _by_bytes(self, texts: list[str]) -> Tokenised | None:
-        """Offsets from the sizes of the tokens, much faster; None where they do not tell."""
-        if self._bytes is None or not all(map(str.isascii, texts)):
-            return None
-        ids = Ragged.of([encoding.ids for encoding in self._backend.encode_batch_fast(texts, add_special_tokens=False)])
-        sizes, blanks = self._bytes.size[ids.flat], self._bytes.blank[ids.flat]
-        sums = np.append(0, np.cumsum(sizes))
-        bounds = np.append(0, np.cumsum(ids.lengths))
-        text_sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        if not np.array_equal(np.diff(sums[bounds]), text_sizes) or bool((blanks == sizes).any()):
-            return None
-        ends = sums[1:] - np.repeat(sums[bounds[:-1]], ids.lengths)
-        return Tokenised(ids, ends - sizes + blanks, ends, {})
 
     def _by_offsets(self, texts: list[str]) -> Tokenised:
         encoded = self._backend.encode_batch(texts, add_special_tokens=False)
@@ -120,35 +105,6 @@ class Tokeniser:
             each = enumerate(zip(texts, encoded, strict=True))
             notices = {place: (DROPPED,) for place, (text, encoding) in each if self._drops(text, encoding.offsets)}
         return Tokenised(ids, flatten(starts, count), flatten(ends, count), pieces, notices)
-
-
-@dataclass(frozen=True, slots=True)
-class _Bytes:
-    """What each token of a byte-level vocabulary takes of a text."""
-
-    size: Ints
-    blank: Ints
-    """White space at its beginning."""
-
-
-def _byte_counts(backend: Any) -> _Bytes | None:
-    """The sizes of a byte-level tokenizer's tokens; None for another, or one that changes the text first."""
-    described = json.loads(backend.to_str())
-    steps = described.get("pre_tokenizer") or {}
-    last = (steps.get("pretokenizers") or [steps])[-1]
-    if described["normalizer"] or last.get("type") != "ByteLevel" or last.get("add_prefix_space"):
-        return None
-    if any(token["special"] is False for token in described["added_tokens"]):
-        return None
-    names = {index: name for name, index in backend.get_vocab(with_added_tokens=True).items()}
-    size = np.zeros(max(names) + 1, dtype=np.int64)
-    blank = np.zeros_like(size)
-    for index, name in names.items():
-        size[index] = len(name)
-        blank[index] = len(name) - len(name.lstrip("ĠĉĊčċČ"))  # the byte alphabet's space, tab and line ends
-    for token in described["added_tokens"]:
-        size[token["id"]] = -1  # cannot come from plain text; if it does, sizes do not add up
-    return _Bytes(size, blank)
 
 
 def _dropping(backend: Any) -> Callable[[str, Sequence[tuple[int, int]]], bool] | None:

@@ -22,12 +22,10 @@ from wug.models._loading import Loading, signed
 from wug.models._options import ADAPTER, DEVICE, DEVICE_MAP, DTYPE, GGUF, NODES, QUANTIZE, TRUST
 from wug.models._passages import passages, room, to_the_left
 from wug.models._ragged import Ints, Ragged
-from wug.models._shared_tokens import shared_tokeniser
 from wug.models._spec import Identity, ModelSpec
-from wug.models._tokens import Tokenised, word_spans
+from wug.models._tokens import Tokenised, Tokeniser, word_spans
 from wug.models.causal.boundary import WordStarts, word_starts
 from wug.models.causal.forward import Asked, Engine
-from wug.models.causal.fused import fuse_activations
 from wug.models.causal.tree import Batch
 from wug.models.causal.trial import choose_engine, position_limit
 from wug.models.masked.pieces import Frame
@@ -121,7 +119,7 @@ class CausalModel:
     def __init__(self, loaded: _weights.Loaded, spec: ModelSpec) -> None:
         options = spec.read(OPTIONS)
         self._spec = spec
-        self._tokenise = shared_tokeniser(loaded.tokenizer)
+        self._tokenise = Tokeniser(loaded.tokenizer)
         self._bos = _start_mark(loaded.tokenizer, options["bos"], spec)
         if options["bos"] == "auto":
             _compare_with_default(loaded.tokenizer, self._bos)
@@ -323,8 +321,19 @@ def load(spec: ModelSpec) -> CausalModel:
 
 def around(loaded: _weights.Loaded, spec: ModelSpec) -> CausalModel:
     """The model around weights that are in memory."""
-    fuse_activations(loaded.model)
+    _fuse_activations(loaded.model)
     return CausalModel(loaded, spec)
+
+
+def _fuse_activations(model: Any) -> None:
+    """Compute GPT-2's GELU in one kernel: the same function, rounded once instead of after each of eight steps."""
+    import torch
+    from transformers.activations import NewGELUActivation
+
+    for parent in list(model.modules()):
+        for name, module in parent.named_children():
+            if type(module) is NewGELUActivation:
+                setattr(parent, name, torch.nn.GELU(approximate="tanh"))
 
 
 def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:

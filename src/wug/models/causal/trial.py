@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +21,6 @@ from wug.models._shape import Known
 from wug.models.causal.boundary import WordStarts
 from wug.models.causal.forward import WIDTH, Engine, Floats, Ways
 from wug.models.causal.head import Adjustment, find_head, known_head
-from wug.models.causal.seen import Seen
 from wug.models.causal.windows import layouts, recurrent_layers, turning_points
 from wug.models.causal.workers import workers_for
 
@@ -80,17 +78,15 @@ def choose_engine(
         known = replace(known, ways=replace(known.ways, workers=ways.workers))
         if confirmed := _confirmed(model, known, [probes[n] for n in AGAIN], word_starts):
             return Engine(model, confirmed, nodes=nodes, word_starts=word_starts)
-    seen = Seen(model, output)
     alone = Engine(model, ways, nodes=nodes, word_starts=word_starts)
     try:
-        with nullcontext() if output is None else seen.watching():
-            expected = alone.logprobs(probes)
+        expected = alone.logprobs(probes)
     except FAILURES as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"{type(model).__name__} cannot be asked for log-probabilities ({_short(error)})") from error
     _require_causal(alone, probes[2], expected[2])
-    ways = _with_head(model, seen, ways, probes, expected, word_starts)
+    ways = _with_head(model, ways, probes, expected, word_starts)
 
     def tried(ways: Ways) -> Engine:
         return Engine(model, ways, nodes=5 * WIDTH, word_starts=word_starts)
@@ -148,12 +144,7 @@ def _confirmed(model: Any, found: Found, probes: list[list[int]], word_starts: W
 
 
 def _with_head(
-    model: Any,
-    seen: Seen,
-    ways: Ways,
-    probes: list[list[int]],
-    expected: list[Floats],
-    word_starts: WordStarts | None,
+    model: Any, ways: Ways, probes: list[list[int]], expected: list[Floats], word_starts: WordStarts | None
 ) -> Ways:
     """The same with the output layer in blocks, if the model's logits are those of its output layer, or follow."""
     try:
@@ -161,7 +152,7 @@ def _with_head(
     except FAILURES as error:
         log.info("%s computes its logits itself: %s", type(model).__name__, _short(error))
         return ways
-    engine = Engine(seen, found, word_starts=word_starts)
+    engine = Engine(model, found, word_starts=word_starts)
     wrong = _fault(lambda: engine.logprobs(probes), expected, tolerance(model) / 10)
     if wrong:
         log.info("%s computes its logits itself: with the weights of its output layer, %s", type(model).__name__, wrong)

@@ -21,9 +21,8 @@ from wug.models._loading import Loading, signed
 from wug.models._options import ADAPTER, DEVICE, DTYPE, NODES, QUANTIZE, TRUST
 from wug.models._passages import Passages, on_both_sides, passages, room
 from wug.models._ragged import Ints, Ragged
-from wug.models._shared_tokens import shared_tokeniser
 from wug.models._spec import Identity, ModelSpec
-from wug.models._tokens import Tokenised, word_spans
+from wug.models._tokens import Tokenised, Tokeniser, word_spans
 from wug.models.masked.cloze import Engine, choose_engine
 from wug.models.masked.masking import Asked, plan
 from wug.models.masked.pieces import Frame, word_ends
@@ -89,7 +88,7 @@ class MaskedModel:
         self._spec = spec
         options = spec.read(OPTIONS)
         self._metric: str = options["pll"]
-        self._tokenise = shared_tokeniser(tokenizer)
+        self._tokenise = Tokeniser(tokenizer)
         self._frame = Frame.of(tokenizer.backend_tokenizer)
         self._mask: int = tokenizer.mask_token_id
         self._silent = np.array(sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}), dtype=np.int64)
