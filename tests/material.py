@@ -49,7 +49,7 @@ def syntaxgym(suite: str = "number_prep", items: int = 6, model: str = MODEL) ->
         n=items, estimates=tuple(stats.estimates(outcomes)), warnings=("item 2 has a region with a trailing space",),
         outcomes=tuple(outcomes), descriptions={"prediction_0": english, "all_predictions": "every prediction holds"},
         meta={"regions": {"1": "subject", "2": "verb"}, "formulas": [formula], "metric": ["sum"],
-              "circuit": "Agreement", "description": "The verb agrees with its subject."},
+              "phenomenon": "Agreement", "description": "The verb agrees with its subject."},
     )  # fmt: skip
 
 

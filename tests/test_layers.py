@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+from wug import registry
+
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
@@ -17,7 +21,7 @@ ALLOWED = {
     "types": {"labels", "errors"},
     "identity": set(),
     "formatting": set(),
-    "labels": {"identity", "formatting", "types"},
+    "labels": {"identity", "formatting", "registry", "types"},
     "errors": set(),
     "files": {"errors"},
     "registry": {"errors", "types"},
@@ -30,7 +34,7 @@ ALLOWED = {
     "tables": {"arguments", "errors", "files"},
     "scores": {"types"},
     "stages": set(),
-    "data": {"data", "errors", "files"},
+    "data": {"data", "errors", "files", "registry"},
     "families": CORE | {"families", "views"},
     "models": CORE | {"models", "families"},
     "train": CORE | {"models", "train"},
@@ -64,6 +68,20 @@ HEAVY = {
 }
 AT_HOME = {"web": {"starlette"}}
 """What a layer is made of may be imported at the top of its modules; `wug.cli` imports that layer late."""
+
+KNOWS_NAMES = {
+    "cli/make": "one command per kind of test data, each with the options of its generator",
+    "cli/score": "one command per published format of predictions, each with its own options",
+    "cli/train": "one command per architecture",
+    "train": "trains models of some backends and writes their folders",
+}
+"""Modules that may contain names of families and backends, with the reason."""
+OTHER_MEANINGS = {
+    "command": {"cli", "results"},
+    "choices": {"models"},
+    "pairs": {"web"},
+}
+"""Names that are ordinary words in some layers: a command line, a field of a server's answer, all pairs of runs."""
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -141,6 +159,24 @@ def test_nobody_imports_the_private_names_of_another_package() -> None:
             )
             if parts[0] == "wug" and private is not None:
                 assert home.startswith(".".join((*parts[:private], ""))), f"{home[:-1]} imports {name}"
+
+
+@pytest.mark.parametrize("folder", ["families", "models"])
+def test_no_module_outside_them_contains_the_name_of_a_family_or_a_backend(folder: str) -> None:
+    names = set(registry.names(folder))
+    for path in MODULES:
+        inside = path.relative_to(SOURCE).as_posix()
+        if layer(path) == folder or inside.startswith(tuple(KNOWS_NAMES)):
+            continue
+        imported = {parts[2] for name in _imported_names(path) if (parts := name.split("."))[:2] == ["wug", folder]}
+        written = {name for name in _literals(path) if layer(path) not in OTHER_MEANINGS.get(name, ())}
+        assert not names & (imported | written), f"{inside} names {names & (imported | written)}"
+
+
+def _literals(path: Path) -> Iterator[str]:
+    """Every text in a file that is a value."""
+    found = (node.value for node in ast.walk(tree_of(path)) if isinstance(node, ast.Constant))
+    return (value for value in found if isinstance(value, str))
 
 
 def _imported_names(path: Path) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from wug import registry
 from wug.formatting import interval_text, spaced, value_text
 from wug.identity import ModelId
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 MOST = 200
 """Rows that a notebook shows."""
-ORACLES = "oracle"
-"""The kind of models that are named after what they know: without it, their names would read as those of suites."""
 COLUMNS = ("suite", "model", "check", "value", "95 % interval", "n")
 
 
@@ -45,7 +44,7 @@ def _names(model: str, length: int) -> list[str]:
     """What a model could be called, the shortest first, its identity last; `length` is that of a fingerprint."""
     parsed = ModelId.parse(model)
     kind, name, mark = parsed.kind, parsed.name, parsed.fingerprint
-    if kind == ORACLES:
+    if registry.traits(kind).shows_kind:
         name = f"{kind}:{name}"
     short = name.rstrip("/").rsplit("/", 1)[-1] or name
     marked = [f"{short}@{mark[:length]}", f"{name}@{mark[:length]}", f"{kind}/{name}@{mark[:length]}"] if mark else []

@@ -65,6 +65,11 @@ def backend_with(fits: Callable[[Traits], bool]) -> str | None:
     return next((name for name, module in usable("models") if fits(getattr(module, "TRAITS", Traits()))), None)
 
 
+def declared(folder: str, what: str) -> dict[str, Any]:
+    """What each module of a folder declares as `what`, by the module's name; modules that declare none are left out."""
+    return {name: vars(module)[what] for name, module in usable(folder) if what in vars(module)}
+
+
 def usable(folder: str) -> Iterator[tuple[str, ModuleType]]:
     """Every name of a folder with its module; another package's that is broken is told of, once, and left out."""
     for name in names(folder):

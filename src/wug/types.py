@@ -28,6 +28,8 @@ class Traits:
     """Endings of the architecture names in `config.json` that identify a folder as a model of this backend."""
     suffixes: tuple[str, ...] = ()
     """Suffixes of single files that are models of this backend."""
+    shows_kind: bool = False
+    """Short names keep the kind, because they would be ambiguous without it: `oracle:pcfgset` is not a suite."""
     aliases: tuple[str, ...] = ()
     """Prefixes of bare names that belong to this backend, such as `bert_`."""
     auto_class: str | None = None
@@ -394,6 +396,14 @@ def _told_from_values(result: Result) -> tuple[Check, ...]:
 
 OF_SHARES = ("wilson", "clopper-pearson")
 """Beginnings of the methods by which intervals of shares are made."""
+
+
+def phenomenon_of(meta: Mapping[str, Any]) -> str:
+    """The phenomenon that a suite tests, from its metadata or from those of a result; empty if it names none.
+
+    Suites can be selected by it (`--tag`), and overviews are sorted by it.
+    """
+    return str(meta.get("phenomenon") or "")
 
 
 def text_of(words: Answer | Source | str) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from answers import texts
-from wug.evaluation.opening import BUILTIN_MODELS, builtin_models, open_model
+from wug import registry
+from wug.evaluation.opening import builtin_models, open_model
 from wug.types import Request
 
 MODELS = builtin_models()
@@ -17,7 +18,7 @@ MODELS = builtin_models()
 
 def test_there_are_five_and_every_family_has_one() -> None:
     assert sorted(MODELS) == ["wug-causal", "wug-cogs", "wug-lstm", "wug-masked", "wug-pcfg"]
-    assert set(BUILTIN_MODELS.values()) <= set(MODELS)
+    assert set(registry.declared("families", "BUILTIN_MODEL").values()) <= set(MODELS)
 
 
 def test_together_they_stay_small() -> None:

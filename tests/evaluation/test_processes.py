@@ -23,11 +23,11 @@ import tiny
 import trainings
 from command_line import refused, wug
 from patience import PATIENCE
-from wug import stages
+from wug import registry, stages
 from wug.errors import ModelError
 from wug.evaluation import capacity
 from wug.evaluation.executors import choose, serial
-from wug.evaluation.opening import BUILTIN_MODELS, open_suites
+from wug.evaluation.opening import open_suites
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
 from wug.models import ModelSpec
@@ -229,7 +229,7 @@ def test_suites_that_cannot_be_sent_are_evaluated_in_one_process(
         choose("auto", 2, plan).run(Recorder(plan, None, None))
 
 
-@pytest.mark.parametrize("family", sorted(BUILTIN_MODELS))
+@pytest.mark.parametrize("family", registry.declared("families", "BUILTIN_MODEL"))
 def test_suites_of_every_family_can_be_sent(family: str) -> None:
     for suite in open_suites(f"wug_{family}"):
         sent = pickle.loads(pickle.dumps(suite))

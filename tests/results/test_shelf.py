@@ -56,7 +56,7 @@ def result(items: int = 10) -> Result:
         (),
         tuple(outcomes),
         {},
-        {"circuit": "C"},
+        {"phenomenon": "C"},
     )
 
 

@@ -79,7 +79,7 @@ def agreement(**changes: Any) -> Result:
             "regions": {"1": "subject", "2": "verb"},
             "formulas": [{"source": "[(2;%match%)]<(2;%mismatch%)", "canonical": "(2;%match%) < (2;%mismatch%)"}],
             "metric": ["sum"],
-            "circuit": "Agreement",
+            "phenomenon": "Agreement",
             "reference": "Berko (1958)",
         },
     )

@@ -37,7 +37,7 @@ def kept(
         "high": 0.9,
         "method": "wilson",
     }
-    text = json.dumps({"estimates": [estimate], "circuit": phenomenon})
+    text = json.dumps({"estimates": [estimate], "phenomenon": phenomenon})
     return Summary(number, of, "m", suite, kind, status, 10, text)  # type: ignore[arg-type]
 
 

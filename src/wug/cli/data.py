@@ -17,8 +17,6 @@ from wug.cli.main import Named
 if TYPE_CHECKING:
     from wug.data import Selection
 
-FAMILIES = ("pairs", "syntaxgym", "cogs", "pcfgset", "reading", "other")
-
 
 @click.group("data", cls=Named)
 def command() -> None:
@@ -34,13 +32,17 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--family", type=click.Choice(FAMILIES), help="Only sets of this family.")
+@click.option("--family", help="Only sets of this family; reading and other: sets that wug does not run.")
 @click.option("--language", help="Only sets in this language, such as nl.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def list_(family: str | None, language: str | None, as_json: bool) -> None:
     """List the sets of the catalogue."""
-    from wug import data
+    from wug import data, registry
+    from wug.errors import UnknownName
 
+    families = {*registry.names("families"), *(data.find(name).set.family for name in data.names())}
+    if family is not None and family not in families:
+        raise UnknownName("family", family, families)
     rows = [_row(data.find(name)) for name in data.names(family, language)]
     if as_json:
         printing.emit(json.dumps(rows, ensure_ascii=False, indent=2))

@@ -112,15 +112,26 @@ def _results(store: Store, runs: Sequence[int], suites: Sequence[str], *, outcom
 
 
 def _rows(results: list[Result], what: str) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
-    from wug.families.syntaxgym.tables import surprisals
     from wug.views import table
 
     if what == "estimates":
         return list(table.COLUMNS), table.estimate_rows(results)
     if what == "surprisals":
-        columns, rows = surprisals(results)
-        return list(columns), rows
+        return _surprisals(results)
     return table.outcome_rows(results)
+
+
+def _surprisals(results: list[Result]) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
+    """The table of surprisals by region, of the family of the results that makes one."""
+    from wug import registry
+    from wug.errors import WugError
+
+    makers = {result.kind: registry.offered("families", result.kind, "surprisals") for result in results}
+    made = [kind for kind, make in makers.items() if make]
+    if len(made) != 1:
+        raise WugError(f"--what surprisals needs suites of one family that has regions, not {len(made)}: use --suite")
+    columns, rows = makers[made[0]]([result for result in results if result.kind == made[0]])
+    return list(columns), rows
 
 
 def _text(results: list[Result], what: str, form: str) -> str | None:
@@ -179,13 +190,15 @@ def _cell(value: object) -> str:
 
 
 def _evaluated(results: list[Result]) -> str:
+    from wug import registry
     from wug.errors import WugError
-    from wug.families.syntaxgym.write import evaluated_json
 
-    kept = [result for result in results if result.kind == "syntaxgym"]
+    writers = [(result, registry.offered("families", result.kind, "evaluated_json")) for result in results]
+    kept = [(result, write) for result, write in writers if write]
     if len(kept) != 1:
-        raise WugError(f"--what suite writes one SyntaxGym suite, and there are {len(kept)}: choose one with --suite")
-    return json.dumps(evaluated_json(kept[0]), ensure_ascii=False, indent=2)
+        raise WugError(f"--what suite writes one suite with regions, not {len(kept)}: choose one with --suite")
+    [(result, write)] = kept
+    return json.dumps(write(result), ensure_ascii=False, indent=2)
 
 
 def _chart(

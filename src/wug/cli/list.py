@@ -201,13 +201,15 @@ def _about(name: str, family: Path) -> str:
 
 
 def _builtin_models() -> Rows:
-    from wug.evaluation.opening import BUILTIN_MODELS, builtin_models
+    from wug import registry
+    from wug.evaluation.opening import builtin_models
 
+    defaults = registry.declared("families", "BUILTIN_MODEL")
     return [
         {
             "model": name,
             "about": _first_paragraph(folder / "README.md"),
-            "asked by default": [family for family, fitting in BUILTIN_MODELS.items() if fitting == name],
+            "asked by default": [family for family, fitting in defaults.items() if fitting == name],
         }
         for name, folder in builtin_models().items()
     ]

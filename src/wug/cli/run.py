@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     help="A scoring option; see `wug list suites --all`.",
 )
 @click.option("--kind", help="The family, where the content does not tell.")
-@click.option("--tag", "tags", multiple=True, help="Only suites with this tag, or of this circuit; repeatable.")
+@click.option("--tag", "tags", multiple=True, help="Only suites with this tag, or of this phenomenon; repeatable.")
 @click.option("--fetch", is_flag=True, help="Fetch published sets that are not here; see `wug data`.")
 @click.option("--accept", is_flag=True, help="With --fetch, accept licences that do not allow every use.")
 @click.option(
@@ -164,11 +164,13 @@ def _describe(request: RunRequest, plan: Plan) -> None:
 
 
 def _print_words(results: Sequence[Result]) -> None:
-    """Print the log-probabilities of words."""
-    from wug.families.pairs.view import word_probabilities
+    """Print the log-probabilities of words, for families that keep them."""
+    from wug.views.family_views import module_of
 
-    for line in (line for result in results for line in word_probabilities(result)):
-        printing.echo(line)
+    for result in results:
+        lines = getattr(module_of(result.kind), "word_probabilities", None)
+        for line in lines(result) if lines else ():
+            printing.echo(line)
 
 
 def _require_writer(output: Path, save: bool) -> None:

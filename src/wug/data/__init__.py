@@ -9,7 +9,7 @@ from __future__ import annotations
 from wug.data.catalogue import File, Paper, Selection, TestSet, cite, find, knows, names
 from wug.data.fetch import get
 from wug.data.folder import FOLDER, fetched, path, paths
-from wug.data.places import Place, for_a_run, known, origin
+from wug.data.places import Place, for_a_run, is_one_suite, known, origin
 
 __all__ = [
     "FOLDER",
@@ -23,6 +23,7 @@ __all__ = [
     "find",
     "for_a_run",
     "get",
+    "is_one_suite",
     "known",
     "knows",
     "names",

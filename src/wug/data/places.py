@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from wug import registry
 from wug.data import archives
 from wug.data.catalogue import Selection, TestSet, catalogue, find, shared_folder, stem
 from wug.data.folder import PART, altered, folder_of, listed, record, refuse_altered, require, root
@@ -45,10 +46,16 @@ def for_a_run(name: str) -> list[Place] | None:
     refuse_altered(chosen, name)
     if len(chosen.places) == 1 and (foreign := _foreign(chosen.set, folder_of(chosen.set) / chosen.places[0])):
         raise DataError(f"{name}: the folder has files that are not of the set. Move them elsewhere:{listed(foreign)}")
-    found = _one_suite(chosen) if chosen.set.family == "pairs" else [(place, {}) for place in chosen.places]
-    # Of other families a file is a suite of its own, with a name of its own.
-    whole = chosen.set.family == "pairs" and not chosen.part
+    one = is_one_suite(chosen.set.family)
+    found = _one_suite(chosen) if one else [(place, {}) for place in chosen.places]
+    # In other families each file is a suite with its own name.
+    whole = one and not chosen.part
     return [_place(chosen.set, _path(chosen.set, place), name, options, whole=whole) for place, options in found]
+
+
+def is_one_suite(family: str) -> bool:
+    """Whether all files of a published set make one suite of this family."""
+    return bool(registry.offered("families", family, "ONE_SUITE_PER_SET"))
 
 
 def known(path: Path) -> Place | None:

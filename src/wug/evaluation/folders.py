@@ -9,7 +9,7 @@ from types import ModuleType
 
 from wug import registry
 from wug.errors import InputError
-from wug.families.pairs.formats.tables import columns_of
+from wug.families.tables import columns_of
 from wug.files import head, require_text, shortened
 from wug.options import names
 
@@ -69,15 +69,10 @@ def not_recognised(path: Path) -> InputError:
     if path.suffix.lower() in (".yaml", ".yml"):
         why = 'YAML, which wug does not read. A sweep file is TOML: models = ["causal:gpt2"] and suites = ["blimp"]'
     elif "columns" in why:
-        why += (
-            ". Name them: -S good=COLUMN -S bad=COLUMN for minimal pairs, or --kind choices -S context=COLUMN "
-            "-S options=COLUMN,COLUMN -S answer=COLUMN"
-        )
+        why += f". Name them: {', or '.join(sorted(registry.declared('families', 'COLUMN_HINT').values(), key=len))}"
     elif why != EMPTY:
-        why += (
-            f" ({', '.join(registry.names('families'))}). If it has one sentence per line, good and bad in turn, add "
-            "-S lines=good-bad, or bad-good"
-        )
+        hints = "".join(f". {hint}" for hint in registry.declared("families", "TEXT_HINT").values())
+        why += f" ({', '.join(registry.names('families'))}){hints}"
     return InputError(why, file=path)
 
 

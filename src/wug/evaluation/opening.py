@@ -25,20 +25,10 @@ from wug.models import Identity, ModelSpec, Watched, adopt, backend_for, parse, 
 from wug.options import names, refuse_unknown
 from wug.types import Problem, Suite
 
-NAMES_PAIRS = frozenset({"good", "form", "lines"})
-"""Options that only a file of pairs can need: what its grammatical side is."""
 UNREAD = 5
 """Files of a folder that are not read and are named in a warning each; others are counted."""
 BUILTIN = "wug_"
 """What stands before a family's name where its built-in suites are meant."""
-BUILTIN_MODELS = {
-    "syntaxgym": "wug-causal",
-    "pairs": "wug-causal",
-    "choices": "wug-causal",
-    "pcfgset": "wug-pcfg",
-    "cogs": "wug-cogs",
-}
-"""Who is asked where the user names no model, by the family of the suite."""
 
 log = logging.getLogger("wug")
 
@@ -73,10 +63,10 @@ def _models_folder() -> Path:
 
 def builtin_model_for(suite: Suite) -> str:
     """The built-in model that fits a suite, or an error where the suite is of a family that has none."""
-    name = BUILTIN_MODELS.get(suite.kind)
+    name: str | None = registry.offered("families", suite.kind, "BUILTIN_MODEL")
     if name is not None and not builtin_models():
         raise MissingExtra(f"{name}, the built-in model that fits {suite.name},", "models")
-    if name not in builtin_models():
+    if name is None or name not in builtin_models():
         raise InputError(f"no built-in model fits the suite {suite.name}: name a model, such as causal:gpt2")
     return name
 
@@ -182,8 +172,8 @@ def located(text: str, kind: str | None = None, options: Mapping[str, str] | Non
         more = f"; built-in suites: {BUILTIN}{text}" if _builtin(BUILTIN + text) else ""
         raise NotFetched(f"{error}{more}") from None
     if places is not None:
-        # A folder of pairs is taken as a whole: its content alone may not tell that it is one.
-        whole = (place if place.family == "pairs" else _within(place, kind, options) for place in places)
+        # Such a folder is read as a whole: its content alone may not tell which family it belongs to.
+        whole = (place if data.is_one_suite(place.family) else _within(place, kind, options) for place in places)
         return Located([place for one in whole for place in (one.places if isinstance(one, Located) else [one])])
     if "/" in text or path.suffix in SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -230,10 +220,12 @@ def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()
     for name, family in registry.usable("families"):
         if family.recognises(path, start):
             return name
-    if NAMES_PAIRS & set(options):
-        return "pairs"
-    if path.name.lower().removesuffix(".gz").endswith(".json"):
-        return "syntaxgym"  # which says what a suite in JSON has, and this file has not
+    for name, identifying in registry.declared("families", "IDENTIFYING_OPTIONS").items():
+        if set(identifying) & set(options):
+            return name
+    for name, suffixes in registry.declared("families", "FALLBACK_SUFFIXES").items():
+        if path.name.lower().removesuffix(".gz").endswith(suffixes):
+            return name  # whose reader says what this file lacks
     raise not_recognised(path)
 
 

@@ -1,18 +1,18 @@
-"""What a suite is filed under: its author's tags, and the test circuit that it belongs to."""
+"""Tags of a suite: those of its author, and the phenomenon that it tests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from wug.errors import InputError, nearest
-from wug.types import Suite
+from wug.types import Suite, phenomenon_of
 
 
 def tags_of(suite: Suite) -> list[str]:
-    """The tags of a suite's file, then its circuit as one: `agreement`, `long-distance-dependencies`."""
-    circuit = str(suite.meta.get("circuit") or "").lower().replace(" ", "-")
+    """The tags of a suite's file, then its phenomenon: `agreement`, `long-distance-dependencies`."""
+    phenomenon = phenomenon_of(suite.meta).lower().replace(" ", "-")
     given = list(suite.meta.get("tags") or ())
-    return given if _spelt([circuit]) <= {"", *_spelt(given)} else [*given, circuit]
+    return given if _spelt([phenomenon]) <= {"", *_spelt(given)} else [*given, phenomenon]
 
 
 def tagged(suites: Iterable[Suite], wanted: Iterable[str]) -> list[Suite]:

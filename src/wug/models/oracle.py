@@ -1,4 +1,4 @@
-"""Answers by the rules of the language itself, with a stated share of mistakes if wanted."""
+"""Answers by the rules of a family's language, with a stated proportion of errors if wanted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal, TypeAlias
 
+from wug import registry
 from wug.errors import UnknownName
-from wug.families.pcfgset.language import answer, exceptional, exceptions
 from wug.models._spec import ModelSpec
 from wug.options import Option
 from wug.types import Traits
 
-TRAITS = Traits(returns="text")
+TRAITS = Traits(returns="text", shows_kind=True)
 MISTAKES, READINGS = ("symbol", "early", "empty"), ("rule", "exception")
 OPTIONS = (
     Option("error", float, 0.0, "the share of sources that get a wrong answer", least=0, most=1),
@@ -22,7 +22,6 @@ OPTIONS = (
     Option("reading", READINGS, "rule", "of the overgeneralisation pairs; exception is the remapped meaning"),
     Option("seed", int, 0, "which sources get a wrong answer"),
 )
-LANGUAGES = ("pcfgset",)
 
 Mistake: TypeAlias = Literal["symbol", "early", "empty"]
 Reading: TypeAlias = Literal["rule", "exception"]
@@ -30,18 +29,23 @@ Reading: TypeAlias = Literal["rule", "exception"]
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """A generator that knows the language of PCFG SET.
+    """A generator that knows the language of a family: the family declares `oracle(source, exception)`.
 
     Whether it errs on a source depends on the source and the seed alone, so that the same question
     always gets the same answer, in whatever company it is asked.
     """
 
+    family: str
     error: float = 0.0
     mistake: Mistake = "symbol"
     reading: Reading = "rule"
     seed: int = 0
-    id: str = "oracle/pcfgset"
     chunk: int = 50_000
+
+    @property
+    def id(self) -> str:
+        """The name of the language; options change its answers."""
+        return f"oracle/{self.family}"
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -53,11 +57,10 @@ class Oracle:
 
     def generate(self, sources: Sequence[str]) -> list[str]:
         """The meaning of each source, empty where it has none, or a mistake."""
-        return [self._answer(source) for source in sources]
+        answer = registry.find("families", self.family).oracle
+        return [self._answer(source, answer(source, exception=self.reading == "exception")) for source in sources]
 
-    def _answer(self, source: str) -> str:
-        pair = exceptions(source)[:1] if self.reading == "exception" else []
-        right = answer(exceptional(source, pair[0]) if pair else source)
+    def _answer(self, source: str, right: str) -> str:
         if not self.error:
             return right
         key = f"{self.seed}\t{' '.join(source.split())}".encode()
@@ -67,9 +70,10 @@ class Oracle:
 
 def load(spec: ModelSpec) -> Oracle:
     """The oracle of a language, by its name."""
-    if spec.name not in LANGUAGES:
-        raise UnknownName("oracle", spec.name, LANGUAGES)
-    return Oracle(**spec.read(OPTIONS))
+    languages = registry.declared("families", "oracle")
+    if spec.name not in languages:
+        raise UnknownName("oracle", spec.name, languages)
+    return Oracle(spec.name, **spec.read(OPTIONS))
 
 
 def _wrong(right: str, mistake: Mistake, random: Random) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from wug import registry
 from wug.alignment import ENDS, STARTS, align
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_bytes, read_lines, user_path
@@ -194,6 +195,12 @@ def _sentences_of(path: Path, given: Path | None) -> Path:
 
 
 def _from_predictions(path: Path) -> dict[str, str]:
-    from wug.families.pcfgset.predictions import answers
-
-    return {source: given[0] for source, given in answers(path).items()}
+    """The answers in a file of predictions, as the first family reads them that can."""
+    faults = []
+    for read in registry.declared("families", "read_answers").values():
+        try:
+            found: dict[str, str] = read(path)
+            return found
+        except InputError as fault:
+            faults.append(fault)
+    raise faults[0]

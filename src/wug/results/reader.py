@@ -22,11 +22,11 @@ from typing import Any, NamedTuple, get_args
 from wug.errors import StoreError
 from wug.results.checksums import damaged, damaged_run, require_sound, run_seal, seal, sound_outcomes, summary_seal
 from wug.results.progress import Progress, progress_of
-from wug.results.schema import SPOKEN, VERSION, phenomenon_of, require_columns
+from wug.results.schema import SPOKEN, VERSION, require_columns
 from wug.results.sqlite import FAULTS, Connection, why
 from wug.results.stored_rows import StoredOutcomes, StoredRows, mentions_text, read_row
 from wug.rows import Placed, Rows
-from wug.types import Check, Estimate, Outcome, Result, Signature, Status
+from wug.types import Check, Estimate, Outcome, Result, Signature, Status, phenomenon_of
 
 CHECKED = 200_000
 """Outcomes of a result that are all checked before any is shown, a second's work; of more, those that are shown."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from wug.errors import StoreError
 from wug.results.checksums import RESULT, RUN, result_seal, run_seal, summary_seal
-from wug.types import Check, Signature
+from wug.types import Check, Signature, phenomenon_of
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -127,16 +127,11 @@ def is_unicode(text: str) -> bool:
 
 
 def summary_of(estimates: Sequence[Mapping[str, Any]], meta: Mapping[str, Any], checks: Sequence[Check] = ()) -> str:
-    """What an overview shows of a result, as JSON: its estimates over all items, what they are, its circuit."""
+    """What an overview shows of a result, as JSON: its estimates over all items, what they are, its phenomenon."""
     whole = [fields for fields in estimates if fields["group"] == "all"]
     named = {fields["check"] for fields in whole}
     known = [(check.name, check.unit, check.better, check.headline) for check in checks if check.name in named]
-    return dump({"estimates": whole, "checks": known, "circuit": meta.get("circuit")})
-
-
-def phenomenon_of(meta: Mapping[str, Any]) -> str:
-    """The phenomenon that a suite tests, from the metadata of a result or of its summary; empty if it names none."""
-    return str(meta.get("circuit") or "")
+    return dump({"estimates": whole, "checks": known, "phenomenon": phenomenon_of(meta)})
 
 
 def _bring_result(db: sqlite3.Connection, row: dict[str, Any], before: Collection[str]) -> None:

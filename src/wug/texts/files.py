@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from wug.errors import InputError, SuiteError, UnknownName
-from wug.families.pairs.formats.tables import read_table
+from wug.families.tables import read_table
 from wug.files import read_lines, read_text
 from wug.texts.text import Span, Text, joined
 

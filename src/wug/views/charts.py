@@ -40,7 +40,7 @@ class Point:
     series: str = ""
     """Which of several models it is, where there are several."""
     group: str = ""
-    """The heading that its row stands under, such as the test circuit."""
+    """The heading that its row stands under, such as the phenomenon."""
     interval: str = ""
     """As a table has it, where that is more than `low` and `high`."""
 

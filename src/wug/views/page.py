@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wug.errors import InputError
 from wug.labels import short_names
 from wug.rows import Rows, rows_of
-from wug.types import Result
+from wug.types import Result, phenomenon_of
 from wug.views import charts, face, vega
 from wug.views.comparison_section import compared
 from wug.views.family_views import Batch, batches, items_of, made, parts_of
@@ -119,7 +119,7 @@ class Entry:
     id: str
     model: str
     """The model's name, with the run's where one model has several results for a suite."""
-    circuit: str
+    section: str
     rows: tuple[Shown, ...]
     headline: Shown | None
     parts: tuple[Part, ...]
@@ -134,7 +134,7 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None, lead
         raise InputError("there is nothing to report. Give one or more runs")
     entries = _entries(reports)
     models = list(dict.fromkeys(entry.model for entry in entries))
-    circuits = _by_circuit(entries)
+    sections = _by_section(entries)
     drawn = vega.can_draw()
     environment = _environment(still=len(reports) <= STILL, drawn=drawn)
     script = f"{source('chart.js')}\n{source('page.js')}"
@@ -145,7 +145,7 @@ def render(reports: Sequence[Report], comparison: Comparison | None = None, lead
         entries=entries,
         models=models,
         identities={entry.model: entry.result.model for entry in entries},
-        circuits=circuits,
+        sections=sections,
         overview=_overview(entries, several=len(models) > 1),
         compared=None if comparison is None else compared(comparison),
         commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
@@ -168,7 +168,7 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
     every = [rows_of(report.result) for report in reports]
     shown_items = [items_of(report.result, rows) for report, rows in zip(reports, every, strict=True)]
     rooms = _rooms(shown_items, every)
-    parted = len({(report.result.kind, report.result.meta.get("circuit")) for report in reports}) > 1
+    parted = len({(report.result.kind, phenomenon_of(report.result.meta)) for report in reports}) > 1
     entries: list[Entry] = []
     for place, (report, model) in enumerate(zip(reports, _model_names(reports), strict=True)):
         result, rows, items = report.result, every[place], shown_items[place]
@@ -178,7 +178,7 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
                 result=result,
                 id=_slug(f"{result.suite} {model}", {entry.id for entry in entries}),
                 model=model,
-                circuit=str(result.meta.get("circuit") or (result.kind if parted else "")),
+                section=phenomenon_of(result.meta) or (result.kind if parted else ""),
                 rows=headlines(result),
                 headline=None if result.headline is None else shown(result, result.headline),
                 parts=tuple(made(parts_of(result, rows))),
@@ -187,7 +187,7 @@ def _entries(reports: Sequence[Report]) -> list[Entry]:
                 export=f"wug export {'RUN' if report.run is None else report.run} --to csv",
             )
         )
-    return [entry for suites in _by_circuit(entries).values() for suite in suites.values() for entry in suite]
+    return [entry for suites in _by_section(entries).values() for suite in suites.values() for entry in suite]
 
 
 def _rooms(items: Sequence[Items], rows: Sequence[Rows]) -> dict[int, int]:
@@ -224,18 +224,18 @@ def _model_names(reports: Sequence[Report]) -> list[str]:
     return names
 
 
-def _by_circuit(entries: Iterable[Entry]) -> dict[str, dict[str, list[Entry]]]:
-    """Circuit → suite → entries: circuits as first met, then families; the best suite first."""
-    circuits: dict[str, dict[str, list[Entry]]] = {}
+def _by_section(entries: Iterable[Entry]) -> dict[str, dict[str, list[Entry]]]:
+    """Section → suite → entries: phenomena in order of appearance, then families; the best suite first."""
+    sections: dict[str, dict[str, list[Entry]]] = {}
     for entry in entries:
-        circuits.setdefault(entry.circuit, {}).setdefault(entry.result.suite, []).append(entry)
-    ordered = sorted(circuits.items(), key=lambda pair: not any(_circuit(group[0]) for group in pair[1].values()))
-    return {circuit: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for circuit, suites in ordered}
+        sections.setdefault(entry.section, {}).setdefault(entry.result.suite, []).append(entry)
+    ordered = sorted(sections.items(), key=lambda pair: not any(_is_phenomenon(group[0]) for group in pair[1].values()))
+    return {section: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for section, suites in ordered}
 
 
-def _circuit(entry: Entry) -> bool:
+def _is_phenomenon(entry: Entry) -> bool:
     """Whether the suite itself says what it stands under."""
-    return bool(entry.result.meta.get("circuit"))
+    return bool(phenomenon_of(entry.result.meta))
 
 
 def _rank(entries: Sequence[Entry]) -> tuple[bool, float]:
@@ -251,7 +251,7 @@ def _overview(entries: Sequence[Entry], *, several: bool) -> Figure | None:
         return None
     points = [
         charts.Point(
-            entry.result.suite, row.value, row.low, row.high, row.n, entry.model if several else "", entry.circuit
+            entry.result.suite, row.value, row.low, row.high, row.n, entry.model if several else "", entry.section
         )
         for entry, row in shares
     ]

@@ -49,11 +49,10 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
         for result in results:
             console.print(block(result, names[result.model], by))
             print_signature(result.signature, console)
-        _print_table(languages(results), console)
+        _print_tables(across_suites(results), console)
         return
     console.print(overview(results))
-    _print_table(circuits(results), console)
-    _print_table(languages(results), console)
+    _print_tables(across_suites(results), console)
     warned = [result for result in results if result.warnings]
     if warned:
         count = sum(len(result.warnings) for result in warned)
@@ -139,66 +138,49 @@ def overview(results: Sequence[Result]) -> Table:
     return table
 
 
-def circuits(results: Sequence[Result]) -> Table:
-    """For each model and test circuit, the mean over its suites of the share of items that pass everything."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for result in results:
-        summary = registry.offered("families", result.kind, "SUMMARY")
-        for estimate in result.estimates:
-            if estimate.check == summary and estimate.group.startswith("circuit="):
-                key = (result.model, estimate.group.removeprefix("circuit="))
-                found.setdefault(key, []).append(estimate.value)
-    names = short_names(model for model, _ in found)
-    several = len(names) > 1
-    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    for name in ("circuit", *(["model"] if several else [])):
-        table.add_column(name, overflow="fold")
-    table.add_column("mean of suites", justify="right")
-    table.add_column("suites", justify="right")
-    for (model, circuit), values in sorted(found.items(), key=lambda cell: cell[0][::-1]):
-        mean = spaced(percent(fmean(values)))
-        table.add_row(
-            escape(circuit), *([escape(names[model])] if several else []), f"[bold]{mean}[/]", str(len(values))
-        )
-    return table
+def across_suites(results: Sequence[Result]) -> Iterator[Table]:
+    """A table for each field that families summarise across suites (`ACROSS_SUITES`)."""
+    fields = (registry.offered("families", kind, "ACROSS_SUITES") for kind in {result.kind: None for result in results})
+    return (_means(results, field) for field in dict.fromkeys(filter(None, fields)))
 
 
-def languages(results: Sequence[Result]) -> Table:
-    """For each model and language, the mean over its suites of their headline; below them the mean of the languages.
+def _means(results: Sequence[Result], field: str) -> Table:
+    """The mean over suites for each model and value of a field, then the mean of these means.
 
-    Only for models that have several results by language: what a single one has of languages stands in it.
+    The metric is the family's `SUMMARY`, or else the headline. Models with a single such result are left out.
     """
     found: dict[str, dict[str, list[float]]] = {}
     suites: Counter[str] = Counter()
     for result in results:
-        check = result.headline.check if result.headline else None
-        own = [e for e in result.estimates if e.check == check and e.group.startswith("language=")]
+        headline = result.headline.check if result.headline else None
+        metric = registry.offered("families", result.kind, "SUMMARY") or headline
+        groups = [(ResultGroup.parse(e.group), e.value) for e in result.estimates if e.check == metric]
+        own = [(group.value, value) for group, value in groups if group.field == field]
         suites[result.model] += bool(own)
-        for estimate in own:
-            cells = found.setdefault(result.model, {})
-            cells.setdefault(estimate.group.removeprefix("language="), []).append(estimate.value)
+        for name, value in own:
+            found.setdefault(result.model, {}).setdefault(name, []).append(value)
     several, names = len(found) > 1, short_names(found)
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    for name in ("language", *(["model"] if several else [])):
+    for name in (field, *(["model"] if several else [])):
         table.add_column(name, overflow="fold")
     table.add_column("mean of suites", justify="right")
     table.add_column("suites", justify="right")
-    for model, cells in found.items():
-        if len(cells) < 2 or suites[model] < 2:
+    for model, means in found.items():
+        if len(means) < 2 or suites[model] < 2:
             continue
-        means = {language: fmean(values) for language, values in cells.items()}
-        rows = [(language, means[language], len(cells[language])) for language in sorted(means)]
-        for language, mean, count in [*rows, ("macro average", fmean(means.values()), suites[model])]:
+        rows = [(name, fmean(means[name]), len(means[name])) for name in sorted(means)]
+        for name, mean, count in [*rows, ("macro average", fmean(mean for _, mean, _ in rows), suites[model])]:
             model_cell = [escape(names[model])] if several else []
-            table.add_row(escape(language), *model_cell, f"[bold]{spaced(percent(mean))}[/]", str(count))
+            table.add_row(escape(name), *model_cell, f"[bold]{spaced(percent(mean))}[/]", str(count))
     return table
 
 
-def _print_table(table: Table, console: Console) -> None:
-    """A table that sums results up, where it has more than a row."""
-    if table.row_count > 1:
-        console.print()
-        console.print(table)
+def _print_tables(tables: Iterable[Table], console: Console) -> None:
+    """Print the tables that have rows, each after an empty line."""
+    for table in tables:
+        if table.row_count:
+            console.print()
+            console.print(table)
 
 
 def common_signature(signatures: Sequence[Signature]) -> Signature:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from wug.labels import short_names
 from wug.results.reader import Run, Summary
-from wug.results.schema import phenomenon_of
 from wug.results.sweep_curves import result_of
 from wug.rows import Rows
-from wug.types import Result
+from wug.types import Result, phenomenon_of
 from wug.views.family_views import items_of, option_pages_of, parts_of
 from wug.views.numbers import Shown, shown
 from wug.views.parts import Items, OptionPage, Part

@@ -123,8 +123,8 @@ def test_languages_and_their_macro_average_are_shown(in_three_languages: Result)
 
 
 def test_what_one_result_has_of_languages_is_not_summed_up_again(in_three_languages: Result) -> None:
-    assert terminal.languages([in_three_languages]).row_count == 0
-    assert terminal.languages([in_three_languages] * 2).row_count == 4
+    assert [table.row_count for table in terminal.across_suites([in_three_languages])] == [0]
+    assert [table.row_count for table in terminal.across_suites([in_three_languages] * 2)] == [4]
 
 
 def test_results_in_several_languages_are_summed_up_in_the_terminal(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from wug.families import pairs
 from wug.families.pairs.formats import blimp, focused
 from wug.families.pairs.formats.labels import Labels
-from wug.families.pairs.formats.tables import read_table
+from wug.families.tables import read_table
 
 LINES = st.lists(st.text("ab ,\t;é\u2028\x1c", max_size=8), min_size=1, max_size=8)
 
@@ -78,7 +78,7 @@ def test_pairs_are_the_same_whether_their_table_has_quotation_marks_or_not(
 
 def test_lines_that_are_no_rows_are_left_out_of_a_large_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are looked at three at a time here; a blank line stands among the second three, and at the end."""
-    monkeypatch.setattr("wug.families.pairs.formats.tables.AT_ONCE", 3)
+    monkeypatch.setattr("wug.families.tables.AT_ONCE", 3)
     table = [f"kind {n % 2}\tx\tGood {n}.\tBad {n} <eos> " for n in range(7)]
     path = tmp_path / "pairs.tsv"
     path.write_text("\n".join(["pattern\ttype\tsent\tsent_alt", *table[:4], "", " \t ", *table[4:], "", ""]))

@@ -78,7 +78,7 @@ def test_every_suite_is_one_and_an_oracle_passes_it(tmp_path: Path) -> None:
     for suite in pcfgset.read(published(tmp_path), {}):
         assert isinstance(suite, Suite)
         assert (suite.kind, suite.needs) == ("pcfgset", "generator")
-        outcomes = [row for row in suite.run(Oracle()) if isinstance(row, Outcome)]
+        outcomes = [row for row in suite.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
         assert {row.check for row in outcomes} <= {check.name for check in suite.checks}
         accurate = [row.value for row in outcomes if "accuracy" in row.check or row.check == "consistency"]
         assert all(accurate)
@@ -217,7 +217,7 @@ def test_a_target_that_is_not_the_meaning_is_a_fault_when_checked_and_a_notice_w
     (problem,) = pcfgset.check(folder)
     assert (problem.level, problem.place) == ("error", "test.tgt, line 2")
     assert "target A1 B2\n    means  B2 A1" in problem.message
-    (notice,) = [row for row in pcfgset.read(folder, {})[0].run(Oracle()) if isinstance(row, Notice)]
+    (notice,) = [row for row in pcfgset.read(folder, {})[0].run(Oracle("pcfgset")) if isinstance(row, Notice)]
     assert "test.tgt, line 2: 1 of 2 targets are not what their sources mean" in notice.text
 
 
@@ -226,7 +226,7 @@ def test_crlf_is_read_and_shown_with_file_and_line(tmp_path: Path) -> None:
     (problem,) = pcfgset.check(folder)
     assert (problem.level, problem.place) == ("warning", "test.src, line 2")
     assert "CRLF" in problem.message
-    outcomes = [row.value for row in pcfgset.read(folder, {})[0].run(Oracle()) if isinstance(row, Outcome)]
+    outcomes = [row.value for row in pcfgset.read(folder, {})[0].run(Oracle("pcfgset")) if isinstance(row, Outcome)]
     assert outcomes == [True, True]
 
 

@@ -38,7 +38,7 @@ class Replies:
 
     def generate(self, sources: Sequence[str]) -> list[str]:
         self.calls.append(list(sources))
-        right = Oracle().generate(sources)
+        right = Oracle("pcfgset").generate(sources)
         return [self.replies.get(source, answer) for source, answer in zip(sources, right, strict=True)]
 
 
@@ -100,7 +100,7 @@ def test_an_empty_answer_leaves_its_place_empty(tmp_path: Path) -> None:
 
 
 def test_results_are_grouped_by_steps_depth_and_the_longest_string_on_the_way(tmp_path: Path) -> None:
-    one, two = outcomes(suite(tmp_path).run(Oracle()))
+    one, two = outcomes(suite(tmp_path).run(Oracle("pcfgset")))
     assert one.groups == {
         "function": "repeat",
         "depth": "2",
@@ -119,11 +119,11 @@ def test_the_last_step_does_not_count_as_on_the_way(tmp_path: Path) -> None:
         "unrolled\trepeat A1 B2 C3 \t*1\nunrolled\tcopy *1\tA1 B2 C3 A1 B2 C3\n"
         "original\tcopy repeat A1 B2 C3\tA1 B2 C3 A1 B2 C3\n"
     )
-    (row,) = outcomes(suite(tmp_path, text).run(Oracle()))
+    (row,) = outcomes(suite(tmp_path, text).run(Oracle("pcfgset")))
     assert row.groups["intermediate"] == "over 5"
     text = "unrolled\tcopy A1 B2 C3 \t*1\nunrolled\trepeat *1\tA1 B2 C3 A1 B2 C3\n"
     text += "original\trepeat copy A1 B2 C3\tA1 B2 C3 A1 B2 C3\n"
-    (row,) = outcomes(suite(tmp_path, text).run(Oracle()))
+    (row,) = outcomes(suite(tmp_path, text).run(Oracle("pcfgset")))
     assert row.groups["intermediate"] == "up to 5"
 
 

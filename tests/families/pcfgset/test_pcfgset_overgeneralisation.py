@@ -29,21 +29,21 @@ def values(rows: list[Row], check: str) -> list[object]:
 
 def test_an_answer_by_the_rules_is_overgeneralised(tmp_path: Path) -> None:
     (suite,) = pcfgset.read(folder(tmp_path, SOURCE, EXCEPTION, ORIGINAL), {})
-    rows = list(suite.run(Oracle()))
+    rows = list(suite.run(Oracle("pcfgset")))
     assert values(rows, "overgeneralisation") == [True, True]
     assert values(rows, "memorisation") == [False, False]
 
 
 def test_an_exceptional_answer_is_memorised(tmp_path: Path) -> None:
     (suite,) = pcfgset.read(folder(tmp_path, SOURCE, EXCEPTION, ORIGINAL), {})
-    rows = list(suite.run(Oracle(reading="exception")))
+    rows = list(suite.run(Oracle("pcfgset", reading="exception")))
     assert values(rows, "overgeneralisation") == [False, False]
     assert values(rows, "memorisation") == [True, True]
 
 
 def test_items_are_grouped_by_pair_and_number_of_functions(tmp_path: Path) -> None:
     (suite,) = pcfgset.read(folder(tmp_path, SOURCE, EXCEPTION, ORIGINAL), {})
-    found = [row.groups for row in suite.run(Oracle()) if isinstance(row, Outcome)]
+    found = [row.groups for row in suite.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
     assert {(groups["pair"], groups["functions"]) for groups in found} == {
         ("reverse echo", "2"),
         ("echo remove_first", "2"),
@@ -53,7 +53,7 @@ def test_items_are_grouped_by_pair_and_number_of_functions(tmp_path: Path) -> No
 def test_of_two_pairs_in_a_line_the_target_says_which_is_remapped(tmp_path: Path) -> None:
     source = "prepend reverse echo A1 B2 , C3"
     (suite,) = pcfgset.read(folder(tmp_path, source, "A1 B2 B2 B2", "C3 B2 B2 A1"), {})
-    (outcome, _) = [row for row in suite.run(Oracle()) if isinstance(row, Outcome)]
+    (outcome, _) = [row for row in suite.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
     assert outcome.groups["pair"] == "prepend reverse"
 
 

@@ -145,7 +145,7 @@ def unrolled() -> Suite:
 
 def test_the_whole_unrolled_test_set_takes_seventeen_calls() -> None:
     suite = unrolled()
-    model = Counted(Oracle().generate)
+    model = Counted(Oracle("pcfgset").generate)
     found = values(suite.run(model))
     assert (len(suite), len(model.sizes), model.sizes[0], sum(model.sizes)) == (9_567, 17, 23_731, 59_177)
     assert set(found.values()) == {1.0}
@@ -166,7 +166,7 @@ def test_the_published_folder_is_read_whole_and_an_oracle_passes_it() -> None:
         sizes[suite.name] = len(suite)
         if suite.name != "localism":
             asked = suite if WHOLE else suite.sample(1_000)
-            rows = [row for row in asked.run(Oracle()) if isinstance(row, Outcome)]
+            rows = [row for row in asked.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
             assert all(row.value for row in rows if row.check in ("accuracy", "consistency", "overgeneralisation"))
     assert sizes == {
         "localism": 9_567,

@@ -158,7 +158,7 @@ def test_meta_is_for_pages_and_the_comment_stays_in_the_file(suite: dict[str, An
     meta = load(suite, tmp_path).meta
     assert meta["regions"] == {"1": "subject", "2": "verb"}
     assert meta["formulas"][0]["english"] == "region 2 (verb) is less surprising in match than in mismatch"
-    assert (meta["tags"], meta["author"], meta["metric"], meta["circuit"]) == (["x"], "A. Author", ["sum"], None)
+    assert (meta["tags"], meta["author"], meta["metric"], meta["phenomenon"]) == (["x"], "A. Author", ["sum"], None)
     assert "reference" not in meta
     assert "secret" not in json.dumps(dict(meta))
 

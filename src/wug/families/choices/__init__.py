@@ -21,6 +21,9 @@ __all__ = ["BREAKDOWN", "OPTIONS", "Candidate", "Choice", "ChoicesSuite", "check
 BREAKDOWN = ("domain", "phenomenon", "negative_sample", "operations", "type")
 """What a first look at a result is broken down by: the first that there is."""
 
+BUILTIN_MODEL = "wug-causal"
+COLUMN_HINT = "--kind choices -S context=COLUMN -S options=COLUMN,COLUMN -S answer=COLUMN"
+
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file has choices in it, in any of the known formats."""

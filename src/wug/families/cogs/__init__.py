@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 BREAKDOWN = ("type",)
 """What a first look at a result is broken down by: the first that there is."""
 
+BUILTIN_MODEL = "wug-cogs"
+
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file has sentences with logical forms, or a folder has files called dev, test or gen that do."""

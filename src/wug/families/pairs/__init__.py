@@ -78,6 +78,14 @@ __all__ = [
 BREAKDOWN = ("language", "phenomenon", "term", "type", "pattern", "paradigm", "condition")
 """What a first look at a result is broken down by: the first that there is."""
 
+BUILTIN_MODEL = "wug-causal"
+IDENTIFYING_OPTIONS = ("good", "form", "lines")
+"""Options that only a file of pairs can need: they say which side is grammatical."""
+COLUMN_HINT = "-S good=COLUMN -S bad=COLUMN for minimal pairs"
+TEXT_HINT = "If it has one sentence per line, good and bad in turn, add -S lines=good-bad, or bad-good"
+ONE_SUITE_PER_SET = True
+ACROSS_SUITES = "language"
+
 
 @dataclass(frozen=True, slots=True)
 class Published:

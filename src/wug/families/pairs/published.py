@@ -10,9 +10,9 @@ from pathlib import Path
 from wug.errors import InputError, SuiteError, UnknownName
 from wug.families.pairs.formats import original
 from wug.families.pairs.formats.original import COLUMNS, NEEDED, Rows
-from wug.families.pairs.formats.tables import Table, need, read_table
 from wug.families.pairs.oddities import capped
 from wug.families.pairs.pair import GroupPool, Pair
+from wug.families.tables import Table, need, read_table
 from wug.stats import estimates, over_runs
 from wug.types import Notice, Outcome, Problem, Row
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wug.errors import InputError
+from wug.families.pcfgset.language import answer, exceptional, exceptions
 from wug.families.pcfgset.layout import (
     SPLITS,
     base_name,
@@ -26,6 +27,8 @@ OPTIONS = (Option("split", SPLITS, "test", "which files of a folder to take"),)
 
 BREAKDOWN = ("function",)
 """What a first look at a result is broken down by: the first that there is."""
+
+BUILTIN_MODEL = "wug-pcfg"
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -81,6 +84,19 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         refuse(problems, test.files[0])
         suites.append(suite)
     return suites
+
+
+def oracle(source: str, *, exception: bool = False) -> str:
+    """The meaning of a source, empty if it has none; with `exception`, overgeneralisation pairs are remapped."""
+    pair = exceptions(source)[:1] if exception else []
+    return answer(exceptional(source, pair[0]) if pair else source)
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """The first answer to each source in a file of predictions, for `replay`."""
+    from wug.families.pcfgset.predictions import answers
+
+    return {source: given[0] for source, given in answers(path).items()}
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:

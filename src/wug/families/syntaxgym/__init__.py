@@ -17,10 +17,16 @@ from wug.families.syntaxgym.options import choices
 from wug.families.syntaxgym.read import inspect, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.table_files import columns_of
+from wug.families.syntaxgym.tables import surprisals as surprisals
 from wug.families.syntaxgym.tables import tsv as tsv
+from wug.families.syntaxgym.write import evaluated_json as evaluated_json
 from wug.families.syntaxgym.write import json_text, left_out_of_csv, to_csv, to_json
 from wug.files import write_text
 from wug.types import Problem
+
+BUILTIN_MODEL = "wug-causal"
+FALLBACK_SUFFIXES = (".json",)
+ACROSS_SUITES = "circuit"
 
 
 def recognises(path: Path, head: str) -> bool:

@@ -170,7 +170,7 @@ class SyntaxGymSuite:
             ],
             "metric": list(self.metrics),
             "tags": self.tags,
-            "circuit": self.circuit,
+            "phenomenon": self.circuit,
             **shown,
         }
 

@@ -10,7 +10,7 @@ from wug.errors import InputError
 from wug.families.choices.choice import Choice, Parsed
 from wug.families.choices.formats import comps, entities, ewok, plain
 from wug.families.choices.settings import Settings
-from wug.families.pairs.formats.tables import Record, columns_of, keys_of, need, read_table
+from wug.families.tables import Record, columns_of, keys_of, need, read_table
 from wug.files import head as head_of
 from wug.files import require_text, shortened
 from wug.types import Problem

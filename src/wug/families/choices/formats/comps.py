@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from wug.families.choices.choice import Choice, candidate
 from wug.families.choices.formats.grouping import grouped
 from wug.families.choices.settings import Settings
-from wug.families.pairs.formats.tables import Record, text_of
+from wug.families.tables import Record, text_of
 from wug.types import Problem
 
 COLUMNS = ("prefix_acceptable", "prefix_unacceptable", "property_phrase")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wug.families.choices.settings import Settings
-from wug.families.pairs.formats.tables import Record, groups_of, plain
+from wug.families.tables import Record, groups_of, plain
 
 
 def grouped(record: Record, settings: Settings, named: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 from wug.families.choices.choice import Choice, candidate
 from wug.families.choices.formats.grouping import grouped
 from wug.families.choices.settings import Settings
-from wug.families.pairs.formats.tables import Record
+from wug.families.tables import Record
 from wug.files import shortened
 from wug.types import Problem
 

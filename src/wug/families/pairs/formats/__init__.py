@@ -14,8 +14,8 @@ from wug.families.pairs.formats import alternating, blimp, focused, folders, lin
 from wug.families.pairs.formats.focused import SENTENCES, WORDS, SentenceColumns, WordColumns
 from wug.families.pairs.formats.labels import Labels
 from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.formats.tables import GROUPS, columns_of, keys_of
 from wug.families.pairs.pair import Pair, Parsed
+from wug.families.tables import GROUPS, columns_of, keys_of
 from wug.files import head as head_of
 from wug.files import require_text, shortened
 from wug.types import Problem

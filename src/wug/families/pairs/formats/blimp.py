@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wug.families.pairs.formats.labels import Grouping, Labels
-from wug.families.pairs.formats.tables import Record, context_of, groups_of, keys_of, plain, read_table, text_of
 from wug.families.pairs.pair import Pair, Parsed, Target
+from wug.families.tables import Record, context_of, groups_of, keys_of, plain, read_table, text_of
 from wug.types import Problem
 
 GOOD, BAD = "sentence_good", "sentence_bad"

@@ -8,7 +8,8 @@ from operator import itemgetter
 from pathlib import Path
 
 from wug.families.pairs.formats.labels import Grouping, Labels
-from wug.families.pairs.formats.tables import (
+from wug.families.pairs.pair import Pair, Parsed, parts, with_forms, without_eos
+from wug.families.tables import (
     GROUPS,
     Lines,
     Record,
@@ -21,7 +22,6 @@ from wug.families.pairs.formats.tables import (
     read_table,
     text_of,
 )
-from wug.families.pairs.pair import Pair, Parsed, parts, with_forms, without_eos
 from wug.types import Problem
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wug.families.pairs.formats.tables import GROUPS, Record, number_of, plain
 from wug.families.pairs.pair import GroupPool
+from wug.families.tables import GROUPS, Record, number_of, plain
 from wug.types import Problem
 
 

@@ -14,8 +14,8 @@ from statistics import fmean
 
 from wug.families.pairs.formats.labels import Labels
 from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.formats.tables import Record, number_of, plain, read_table, text_of
 from wug.families.pairs.pair import GroupPool, Pair, Parsed, Target
+from wug.families.tables import Record, number_of, plain, read_table, text_of
 from wug.types import Problem
 
 Columns = tuple[str, str]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wug.families.pairs.formats.tables import Record, Table, count_of, header_of, need, read_table, text_of
 from wug.families.pairs.pair import GroupPool, Pair, Parsed, with_forms, without_eos
+from wug.families.tables import Record, Table, count_of, header_of, need, read_table, text_of
 from wug.types import Problem
 
 COLUMNS = (

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from wug.families.pairs.formats.labels import Labels
 from wug.families.pairs.formats.marked import stem
-from wug.families.pairs.formats.tables import Mend, Record, Table, keys_of, plain, read_table, text_of
 from wug.families.pairs.pair import GroupPool, Pair, Parsed
+from wug.families.tables import Mend, Record, Table, keys_of, plain, read_table, text_of
 from wug.types import Problem
 
 
