@@ -215,6 +215,16 @@ def test_a_pair_with_a_sentence_without_tokens_is_excluded_and_counted(tmp_path:
     assert [(estimate.value, estimate.n) for estimate in result.estimates if estimate.group == "all"] == [(1.0, 1)]
 
 
+def test_an_end_mark_alone_is_no_sentence(tmp_path: Path) -> None:
+    class WithEnd(Latin):
+        def _scored(self, text: str) -> Scored:
+            return Scored.of(text, [*super()._scored(text).tokens, Token("</s>", len(text), len(text), -0.1)])
+
+    outcomes, notices = run(table(tmp_path, "cats\tcats sleeps", "猫が\tcats"), WithEnd({}))
+    assert [outcome.value for outcome in outcomes] == [True, None]
+    assert notices[-1] == "1 of 2 pairs not judged: no token begins in one of the sentences"
+
+
 def test_identical_sentences_without_tokens_are_no_failure(tmp_path: Path) -> None:
     (outcome,), notices = run(table(tmp_path, "猫が\t猫が"), Latin({}))
     assert outcome.value is None

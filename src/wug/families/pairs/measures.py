@@ -49,6 +49,9 @@ class Measures(Sequence[Measure]):
         self.logprobs = scores.sums(first, last)
         """The natural log-probability of each."""
         self._tokens = last - first
+        lone = np.flatnonzero(self._tokens == 1)
+        lengths = np.fromiter((len(scores.texts[at]) for at in lone.tolist()), np.int64, len(lone))
+        self._tokens[lone[scores.starts[first[lone]] >= lengths]] = 0  # an end mark alone
         self._missing = scores.missing(first, last)
         self._unknown = {
             at: sum(piece in UNKNOWN for piece in names[first[at] - start : last[at] - start])
