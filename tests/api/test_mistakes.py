@@ -198,6 +198,7 @@ def test_reading_a_suite_refuses_what_is_none(suite: wug.Suite) -> None:
     refuse(lambda: wug.read_suite(PAIRS, name=5), "name=5: write text")  # type: ignore[arg-type]
     refuse(lambda: wug.read_suite(PAIRS, name="a/b"), "name='a/b': write a name without /")
     refuse(lambda: wug.read_suite(PAIRS, name=""), "name=''")
+    refuse(lambda: suite.sample(0), "0 items: write a whole number, 1 or more")
     refuse(lambda: wug.open_suites("wug_coord", "wug_npi"), "a dictionary of options")  # type: ignore[arg-type]
 
 

@@ -39,5 +39,8 @@ def test_options_of_the_command_line_win() -> None:
 def test_a_name_without_a_kind_says_how_to_write_it() -> None:
     with pytest.raises(InputError, match="causal:gpt2"):
         parse("gpt2", KINDS)
+    for empty in ("", " ", "causal:"):
+        with pytest.raises(InputError, match=r"has no name. Write it as kind:name, such as causal:gpt2"):
+            parse(empty, KINDS)
     with pytest.raises(UnknownName, match="Did you mean 'causal'"):
         parse("casual:gpt2", KINDS)

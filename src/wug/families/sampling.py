@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
+from wug.errors import InputError
+
 Row = TypeVar("Row")
 Levels: TypeAlias = Callable[[int], Sequence[Hashable]]
 """Of the row at a place: what it belongs to, the coarsest group first, the same number of levels for all rows."""
@@ -27,6 +29,8 @@ def sampled(size: int, count: int, levels: Levels = lambda place: ()) -> tuple[i
     to the finest; the largest groups come first. Then each of the finest groups has rows in proportion to its size, by
     the method of Webster and Sainte-Laguë. The rows of a group are evenly spread.
     """
+    if not isinstance(count, int) or count < 1:
+        raise InputError(f"{count!r} items: write a whole number, 1 or more")
     if count >= size:
         return tuple(range(size))
     groups = [tuple(levels(place)) for place in range(size)]

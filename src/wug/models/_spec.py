@@ -66,6 +66,8 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
     if not colon or not rest or kind not in kinds:
         if colon and rest and kind.isidentifier():
             raise UnknownName("kind of model", kind, kinds)
+        if not text.strip() or kind in kinds:
+            raise InputError(f"model {text!r} has no name. Write it as kind:name, such as causal:gpt2")
         raise InputError(
             f"model {shortened(text)!r} has no kind. Write it as kind:name, such as causal:{shortened(text)}; "
             f"kinds: {', '.join(kinds)}"
