@@ -499,3 +499,25 @@ def test_windows_that_a_model_does_not_have_are_a_warning(caplog: pytest.LogCapt
     assert [record.message for record in caplog.records] == [
         "window and stride do not apply to scripted/one, which reads each text in one pass"
     ]
+
+
+def test_a_model_is_released_before_the_next_one_is_scored() -> None:
+    import gc
+    import weakref
+
+    alive: list[weakref.ref[Scripted]] = []
+
+    class Last(Doubled):
+        def score(self, requests: list[Request]) -> list[Scored]:
+            gc.collect()
+            assert alive[0]() is None
+            return super().score(requests)
+
+    def opened() -> Iterator[Scripted]:
+        first = Scripted()
+        alive.append(weakref.ref(first))
+        yield first
+        del first
+        yield Last()
+
+    assert len(surprisal("Go", opened(), entropy=False)) == 2

@@ -32,7 +32,7 @@ def given(texts: Any, text: str | Iterable[str] | None) -> Any:
 
 def surprisal(texts: Any, model: Any, cache: str | Path | None, **manner: Any) -> Table:
     """A table, one row per word, token, sentence or region of each model."""
-    opened = [one.opened for one in models_of(DEFAULT if model is None else model)]
+    opened = (one.opened for one in models_of(DEFAULT if model is None else model))
     kept = nullcontext() if cache is None else closing(Cache(user_path(cache)))
     with kept as answers:
         return texts_of.surprisal(texts, opened, cache=answers, **manner)

@@ -114,7 +114,8 @@ def command(
     common.tell_places(None, None if answers is None else answers.path)
     common.say(f"loading {', '.join(models)}")
     try:
-        opened = [open_model(model_spec(one.text, model_options, device)) for one in patterns.expand(models)]
+        specs = [model_spec(one.text, model_options, device) for one in patterns.expand(models)]
+        opened = (open_model(spec) for spec in specs)
         with common.progress(f"reading {len(texts):,} texts") as tell:
             table = surprisal(texts, opened, cache=answers, progress=tell, **manner)
     finally:

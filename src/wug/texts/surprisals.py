@@ -90,15 +90,16 @@ def surprisal(
         if number is not None and number < 1:
             raise InputError(f"{name}={number}: write a number of tokens, 1 or more")
     manner = Manner(unit, words, context, Reading(entropy, boundary, window, stride, window_bos))
-    labelled = _labelled([_opened(model) for model in (models if isinstance(models, (list, tuple)) else [models])])
+    several = isinstance(models, (list, tuple, Iterator))
+    labelled = _labelled([_opened(model) for model in (models if several else [models])])
     given: Iterable[Text] = _with_sources(_given(texts, manner, column), sources)
     if len(labelled) > 1:
         given = list(given)
     columns = _Columns(manner)
     for place, label in enumerate(list(labelled)):
-        model = labelled.pop(label)  # released before the next one is loaded
-        counted = _Counted(progress, place, place + 1 + len(labelled))
-        _score(iter(given), model, manner, columns, label, cache, counted)
+        counted = _Counted(progress, place, place + len(labelled))
+        # Released before the next one is loaded, where the models come from an iterator.
+        _score(iter(given), labelled.pop(label), manner, columns, label, cache, counted)
     return columns.table()
 
 
