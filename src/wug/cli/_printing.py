@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from wug.views.markup import visible
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def prepare() -> None:
-    """From here on no character fails to be printed: what the terminal's encoding lacks is written as its number."""
+    """Make sure that printing cannot fail: closed streams discard, and characters without an encoding are escaped."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell, as by `>&-`
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (for the rest of the process)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

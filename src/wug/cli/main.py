@@ -12,10 +12,10 @@ from typing import NoReturn
 
 import click
 
-from wug import __version__, registry
+from wug import __version__, options, registry
 from wug.cli import _manner as manner
 from wug.cli import _printing as printing
-from wug.errors import WugError, suggestion
+from wug.errors import WugError, nearest, suggestion
 from wug.files import shortened
 
 
@@ -86,6 +86,10 @@ def main() -> NoReturn:
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
         _end("interrupted: run the same command to resume", 130)
+    except click.NoSuchOption as error:
+        error.message, error.possibilities = f"No such option: {error.option_name}{_hint(error)}", None
+        error.show(printing.Safe(sys.stderr))  # type: ignore[arg-type]
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show(printing.Safe(sys.stderr))  # type: ignore[arg-type]
         sys.exit(error.exit_code)
@@ -115,6 +119,25 @@ def main() -> NoReturn:
             "This is a bug: please report it with what `wug --debug …` prints for the same command",
             1,
         )
+
+
+RENAMED = {"--engine": "--executor"}
+SYNONYMS = {"batch_size": "batch"}
+"""What other programs call an option of a model."""
+
+
+def _hint(error: click.NoSuchOption) -> str:
+    """The end of the message about an unknown option: what to write instead, as far as that can be told."""
+    if error.option_name in RENAMED:
+        return f". It is called {RENAMED[error.option_name]}"
+    name = error.option_name.lstrip("-").replace("-", "_")
+    name = SYNONYMS.get(name, name)
+    for folder, what, flag in (("models", "models", "-M"), ("families", "suites", "-S")):
+        if any(name in options.names(module.OPTIONS) for _, module in registry.usable(folder)):
+            return f". Options of {what} are written {flag} {name}=…"
+    known = [] if error.ctx is None else [text for option in error.ctx.command.params for text in option.opts]
+    near = nearest(name, [text.removeprefix("--") for text in known if text.startswith("--")])
+    return f". Did you mean --{near}?" if near else ""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
