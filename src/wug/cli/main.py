@@ -87,9 +87,9 @@ def main() -> NoReturn:
     except click.exceptions.Abort:
         _end("interrupted: run the same command to resume", 130)
     except click.NoSuchOption as error:
-        error.message, error.possibilities = f"No such option: {error.option_name}{_hint(error)}", None
-        error.show(printing.Safe(sys.stderr))  # type: ignore[arg-type]
-        sys.exit(error.exit_code)
+        refusal = click.UsageError(f"No such option: {error.option_name}{_hint(error)}", error.ctx)
+        refusal.show(printing.Safe(sys.stderr))  # type: ignore[arg-type]
+        sys.exit(refusal.exit_code)
     except click.ClickException as error:
         error.show(printing.Safe(sys.stderr))  # type: ignore[arg-type]
         sys.exit(error.exit_code)
