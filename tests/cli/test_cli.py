@@ -91,12 +91,12 @@ def test_a_run_prints_what_each_prediction_means_and_its_signature(wug: Wug, mod
 
 
 def test_json_has_one_shape(wug: Wug, model: str) -> None:
-    (result,) = wug.json("run", "wug_agreement_pp", "--model", model)
+    (result,) = wug.json("run", "wug_agreement_pp", "--model", model, "-M", "bos=yes")
     assert list(result) == ["suite", "kind", "model", "status", "signature", "n", "estimates", "warnings"]
     first = result["estimates"][0]
     assert list(first) == ["check", "group", "value", "n", "low", "high", "method"]
     assert (first["check"], first["group"], first["n"], first["method"]) == ("prediction_0", "all", 24, "wilson")
-    assert wug.err.strip() == f"loading {model}"
+    assert wug.err.strip() == f"loading {model}?bos=yes"
 
 
 def test_tsv_is_the_table_of_syntaxgym(wug: Wug, model: str) -> None:

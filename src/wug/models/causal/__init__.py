@@ -79,7 +79,7 @@ class Prepared:
     requests: list[Request]
     tokens: Tokenised
     sequences: Ragged
-    """The tokens with the start mark, if there is one; of long texts, of each passage."""
+    """The tokens with the BOS token, if there is one; of long texts, of each passage."""
     where: Ints
     """For each token of these, where it stands among the tokens; -1 where it is not asked."""
     batches: list[Batch]
@@ -92,7 +92,7 @@ class Asking:
     engine: Engine
     reading: Reading | None
     size: int | None
-    """Tokens of a text that are read at a time, the start mark apart; None: any number."""
+    """Tokens of a text that are read at a time, the BOS token apart; None: any number."""
     stride: int
     cuts: bool
     """Whether what comes after a span is left out: not where the end of a word is asked for, or where the length of
@@ -120,7 +120,7 @@ class CausalModel:
         options = spec.read(OPTIONS)
         self._spec = spec
         self._tokenise = Tokeniser(loaded.tokenizer)
-        self._bos = _start_mark(loaded.tokenizer, options["bos"], spec)
+        self._bos = _bos_id(loaded.tokenizer, options["bos"], spec)
         if options["bos"] == "auto":
             _compare_with_default(loaded.tokenizer, self._bos)
         self._boundary: str = options["boundary"]
@@ -160,7 +160,7 @@ class CausalModel:
     def likeliest(self, text: str, place: int, most: int = 10) -> list[Token]:
         """The tokens that are most probable where the token `place` of a text stands, after those before it.
 
-        None are known of the first token of a text that no start mark leads.
+        None are known of the first token of a text that no BOS token leads.
         """
         import torch
 
@@ -254,7 +254,7 @@ class CausalModel:
         offsets = np.append(0, np.cumsum(tokens.ids.lengths))
 
         def placed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            """The values of the tokens; without a start mark the first of a text has none, and stays no number."""
+            """The values of the tokens; without a BOS token the first of a text has none, and stays no number."""
             found = np.empty(len(tokens.ids.flat), dtype=values.dtype)
             found[prepared.where[inside]] = values[inside]
             return found
@@ -336,13 +336,13 @@ def _fuse_activations(model: Any) -> None:
                 setattr(parent, name, torch.nn.GELU(approximate="tanh"))
 
 
-def _start_mark(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
+def _bos_id(tokenizer: Any, policy: str, spec: ModelSpec) -> int | None:
     if policy == "no":
         return None
     if policy in ("auto", "yes"):
         bos: int | None = tokenizer.bos_token_id
         if bos is None and policy == "yes":
-            raise ModelError(f"{spec}: bos=yes, but the tokenizer has no start mark. Use bos=no, or name a token")
+            raise ModelError(f"{spec}: bos=yes, but the tokenizer has no BOS token. Use bos=no, or name a token")
         return bos
     index: int = tokenizer.convert_tokens_to_ids(policy)
     if index is None or (index == tokenizer.unk_token_id and policy != tokenizer.unk_token):
@@ -368,7 +368,7 @@ def _compare_with_default(tokenizer: Any, bos: int | None) -> None:
 
 
 def _signed(options: Mapping[str, Any], dtype: str, *, marked: bool) -> dict[str, str]:
-    """The options that change an answer, where texts begin with a start mark and where they do not."""
+    """The options that change an answer, where texts begin with a BOS token and where they do not."""
     return {
         "dtype": dtype,
         "bos": options["bos"].replace("auto", "yes") if marked else "no",
@@ -378,13 +378,13 @@ def _signed(options: Mapping[str, Any], dtype: str, *, marked: bool) -> dict[str
 
 
 def _is_marked(folder: Folder, policy: str) -> bool | None:
-    """Whether texts will begin with a start mark; None where only the tokenizer tells."""
+    """Whether texts will begin with a BOS token; None where only the tokenizer tells."""
     if policy != "auto":
         return policy != "no"
     settings = folder.settings("tokenizer_config.json")
     if settings.get("bos_token") is not None:
         return True
-    # Classes of one model may have a start mark by themselves; these have none but what the files say.
+    # Classes of one model may have a BOS token by themselves; these have none but what the files say.
     generic = settings.get("tokenizer_class") in GENERIC
     return False if generic and "bos_token" not in folder.settings("special_tokens_map.json") else None
 

@@ -39,7 +39,7 @@ class WordStarts:
 
 
 def word_starts(tokenizer: Any, spec: ModelSpec, *, published: bool, marked: bool) -> WordStarts:
-    """The word starts of a vocabulary; `marked` says that a start mark comes before each text.
+    """The word starts of a vocabulary; `marked` says that a BOS token comes before each text.
 
     As `published`: in the released code (wordsprobability) the mark that ends a text counts twice among the tokens
     that may open a text, tokens that were added to the vocabulary count as none, and only Ġ is a space.

@@ -250,7 +250,7 @@ def require_causal_configuration(model: Any) -> None:
 
 
 def position_limit(model: Any) -> int | None:
-    """The longest text in tokens, start mark included, that the model has positions for; None if any."""
+    """The longest text in tokens, BOS token included, that the model has positions for; None if any."""
     limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if limit is not None and limit < 1:  # XLNet's way to say that there is none
         return None
