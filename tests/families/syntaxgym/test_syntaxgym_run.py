@@ -15,7 +15,9 @@ import pytest
 from wug.errors import FormulaError, InputError
 from wug.evaluation.evaluate import conclude
 from wug.families import syntaxgym
+from wug.families.syntaxgym.editor.results import scores
 from wug.families.syntaxgym.parts import Condition, Item, Region
+from wug.rows import rows_of
 from wug.types import LN2, Notice, Outcome, Request, Row, Scored, Token
 
 
@@ -215,6 +217,14 @@ def test_an_empty_region_is_left_out_of_a_sum_of_regions_and_nowhere_else(
 ) -> None:
     asked = suite(tmp_path, formula, a=["x", "", "k"], b=["x", "y", "l"])
     assert (verdicts(list(asked.run(Speaker({"k": 2.0, "l": 3.0}))))["prediction_0"] is not None) is judged
+
+
+def test_an_excluded_item_neither_holds_nor_fails_in_tables_and_in_the_editor(tmp_path: Path) -> None:
+    asked = suite(tmp_path, "(2;%a%) < (2;%b%)", "(1;%a%) = (1;%b%)", a=["x", ""], b=["x", "l"])
+    result = conclude(asked, "speaker", "wug:0", asked.run(Speaker()))
+    assert syntaxgym.tsv([result])[1] == [("number_wugs", "0", "7", None), ("number_wugs", "1", "7", True)]
+    shown = scores(result, rows_of(result))["items"]["7"]
+    assert (shown["held"], shown["failed"]) == ([1], [])
 
 
 def test_an_empty_critical_region_counts_as_0_bits_or_is_refused_on_request(tmp_path: Path) -> None:

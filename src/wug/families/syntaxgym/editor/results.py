@@ -72,7 +72,7 @@ def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         for item in dict.fromkeys(outcome.item for outcome in outcomes)
     }
     for outcome in outcomes:
-        if (index := _prediction_index(outcome.check)) is not None:
+        if outcome.value is not None and (index := _prediction_index(outcome.check)) is not None:
             found[outcome.item]["held" if outcome.value else "failed"].append(index)
     return found
 
