@@ -42,6 +42,7 @@ ALLOWED = {
     "results": CORE | {"families", "models", "results", ""},
     "evaluation": CORE | {"data", "evaluation", "families", "models", "results", ""},
     "api": CORE | {"api", "evaluation", "families", "models", "results", "texts", "views"},
+    "testing": CORE | {"evaluation", "results", "views", "web"},
     "texts": CORE | {"evaluation", "families", "models", "results", "texts"},
     "web": CORE | {"evaluation", "families", "results", "views", "web"},
     "reproduce": CORE | {"data", "evaluation", "reproduce", "results", "views"},

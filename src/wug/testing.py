@@ -1,0 +1,295 @@
+"""Conformance tests for plugins: a backend or a family that passes them works everywhere in wug.
+
+Both functions raise an AssertionError that says what is wrong, so they can be called from any test runner.
+
+Example:
+    >>> from wug.testing import check_backend, check_family
+    >>> check_backend("oracle", "pcfgset", texts=["copy A1 B2"])
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import pickle
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from wug import registry
+from wug.errors import WugError
+from wug.evaluation.handle import ModelHandle
+from wug.evaluation.opening import builtin_suites, check_file, family_of, identify_model, model_spec, open_model
+from wug.evaluation.request import RunRequest
+from wug.evaluation.service import execute
+from wug.files import head
+from wug.identity import ModelId
+from wug.results.store import Store
+from wug.rows import rows_of
+from wug.types import LN2, Check, Outcome, Request, Result, Scored, Source, Suite, Token, Traits, text_of
+from wug.views.family_views import items_of, made, parts_of
+
+TEXTS = ("The wug sleeps.", "Two wugs sleep, and one sings.", "wug")
+UNKNOWN_OPTION = "no_such_option"
+MAX_DIFFERENCE_NATS = 1e-4
+"""Between a text that is scored alone and the same text among others."""
+
+
+def check_backend(kind: str, name: str, options: Mapping[str, str] | None = None, texts: Sequence[str] = TEXTS) -> None:
+    """Check that a backend keeps its promises with one of its models.
+
+    Args:
+        kind: The name of the backend.
+        name: A model of its, without the kind.
+        options: Options of the model, as for `-M`.
+        texts: Texts that the model can score, or sources that it can generate from.
+
+    Raises:
+        AssertionError: If a promise is broken; the message says which.
+    """
+    module = registry.find("models", kind)
+    _require(isinstance(getattr(module, "TRAITS", None), Traits), f"{kind}: TRAITS must be a wug.types.Traits")
+    _require(hasattr(module, "OPTIONS"), f"{kind}: OPTIONS is missing: declare its options, or ()")
+    _require(callable(getattr(module, "load", None)), f"{kind}: load(spec) is missing")
+    spec = model_spec(f"{kind}:{name}", options)
+    _require(
+        spec.name == name or spec.revision, f"{kind}: the name {name!r} was read as {spec.name!r}: verbatim_names?"
+    )
+    try:
+        open_model(replace(spec, options={**spec.options, UNKNOWN_OPTION: "1"}))
+    except WugError as error:
+        _require(UNKNOWN_OPTION in str(error), f"{kind}: the message about an unknown option does not name it: {error}")
+    else:
+        raise AssertionError(f"{kind}: an option that it does not have ({UNKNOWN_OPTION}) is not refused")
+    model = module.load(spec)
+    _require(ModelId.parse(model.id).kind == kind, f"{kind}: the id {model.id!r} must begin with {kind}/")
+    _require_texts(model.options, f"{model.id}: options")
+    _require(isinstance(model.chunk, int) and model.chunk > 0, f"{model.id}: chunk must be a positive int")
+    identity = (model.id, dict(model.options))
+    again = open_model(pickle.loads(pickle.dumps(spec)))
+    _require((again.id, dict(again.options)) == identity, f"{model.id}: opened again, it is {again.id}")
+    if (identified := identify_model(spec)) is not None:
+        found = (identified.id, dict(identified.options))
+        _require(found == identity, f"identify() says {found}, and the loaded model {identity}")
+    scores = callable(getattr(model, "score", None))
+    _require(scores or callable(getattr(model, "generate", None)), f"{model.id}: needs score() or generate()")
+    _require(
+        again.returns == ("scores" if scores else "text"), f"{model.id}: identify() says it returns {again.returns}"
+    )
+    if scores:
+        _check_scores(model, [Request(text) for text in texts])
+    else:
+        _check_outputs(model, texts)
+
+
+def check_family(
+    kind: str, example: Path, options: Mapping[str, str] | None = None, broken: Path | None = None
+) -> None:
+    """Check that a family keeps its promises with an example of its files.
+
+    Args:
+        kind: The name of the family.
+        example: A file or folder without errors.
+        options: Options of its suites, as for `-S`.
+        broken: A file that the family must refuse; an empty file of the example's name if it is None.
+
+    Raises:
+        AssertionError: If a promise is broken; the message says which.
+    """
+    module = registry.find("families", kind)
+    _require(bool(registry.summary("families", kind)), f"{kind}: the package needs a docstring, for `wug list`")
+    for name in ("OPTIONS", "recognises", "read", "check"):
+        _require(hasattr(module, name), f"{kind}: {name} is missing")
+    _require(family_of(example) == kind, f"{kind}: {example} is read as {family_of(example)}")
+    for other in builtin_suites().values():
+        if other.parent.name != kind:
+            _require(not module.recognises(other, head(other)), f"{kind}: recognises {other} of {other.parent.name}")
+    errors = [str(problem) for problem in check_file(example, kind, options) if problem.level == "error"]
+    _require(not errors, f"{kind}: check() finds errors in {example}: {'; '.join(errors)}")
+    given = dict(options or {})
+    suites: list[Suite] = module.read(example, given)
+    _require(bool(suites), f"{kind}: read() gives no suite of {example}")
+    for suite, same in zip(suites, module.read(example, given), strict=True):
+        _check_suite(kind, suite, same)
+        _check_results(suite)
+    with tempfile.TemporaryDirectory() as folder:
+        empty = Path(folder) / example.name
+        empty.touch()
+        _check_refusal(module, kind, broken or empty)
+
+
+def _check_scores(model: Any, requests: Sequence[Request]) -> None:
+    together = list(model.score(requests))
+    _require(len(together) == len(requests), f"{model.id}: {len(together)} outputs for {len(requests)} requests")
+    _require(list(model.score([])) == [], f"{model.id}: score([]) must be empty")
+    for request, scored in zip(requests, together, strict=True):
+        where = f"{model.id}, {request.text!r}"
+        _require(scored.text == request.text, f"{where}: the output is for {scored.text!r}: keep the order")
+        _require(list(scored.starts) == sorted(scored.starts), f"{where}: starts must ascend: {scored.starts}")
+        spans = list(zip(scored.starts, scored.ends, strict=True))
+        inside = all(0 <= start <= end <= len(request.text) for start, end in spans)
+        _require(inside, f"{where}: tokens outside of the text: {spans}")
+        _require(len(scored.logprobs) == len(spans), f"{where}: one log-probability per token, or None")
+        finite = all(value is None or (math.isfinite(value) and value <= 1e-6) for value in scored.logprobs)
+        _require(finite, f"{where}: log-probabilities must be finite and at most 0, or None: {scored.logprobs}")
+    if getattr(model, "ordered", False):
+        return
+    for request, scored in zip(requests, together, strict=True):
+        (alone,) = model.score([request])
+        difference = abs(alone.logprob() - scored.logprob())
+        same = alone.starts == scored.starts and difference <= MAX_DIFFERENCE_NATS
+        _require(same, f"{model.id}, {request.text!r}: scored alone it differs by {difference:g} nats")
+
+
+def _check_outputs(model: Any, sources: Sequence[str]) -> None:
+    together = [text_of(output) for output in model.generate(list(sources))]
+    _require(len(together) == len(sources), f"{model.id}: {len(together)} outputs for {len(sources)} sources")
+    _require(list(model.generate([])) == [], f"{model.id}: generate([]) must be empty")
+    for source, output in zip(sources, together, strict=True):
+        (alone,) = (text_of(one) for one in model.generate([source]))
+        _require(alone == output, f"{model.id}, {source!r}: alone it gives {alone!r}, among others {output!r}")
+
+
+def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
+    """What a suite says of itself, twice read from one file."""
+    _require(isinstance(suite.name, str) and bool(suite.name), f"{kind}: a suite needs a name")
+    _require(suite.kind == kind, f"{suite.name}: kind is {suite.kind!r}, not {kind!r}")
+    _require(suite.needs in ("scorer", "generator"), f"{suite.name}: needs is {suite.needs!r}")
+    _require(len(suite) > 0, f"{suite.name}: has no items")
+    _require(
+        bool(suite.checksum) and suite.checksum == same.checksum, f"{suite.name}: read again, its checksum differs"
+    )
+    _require_texts(suite.options, f"{suite.name}: options")
+    _require_json(suite.meta, f"{suite.name}: meta")
+    names = [check.name for check in suite.checks if isinstance(check, Check)]
+    declared = len(names) == len(suite.checks) == len(set(names)) > 0
+    _require(declared, f"{suite.name}: checks must be Check objects with different names")
+    requests = list(suite.requests())
+    _require(requests == list(same.requests()), f"{suite.name}: read again, its requests differ")
+    kinds: tuple[type, ...] = (Request,) if suite.needs == "scorer" else (str, Source)
+    _require(
+        all(isinstance(one, kinds) for one in requests), f"{suite.name}: requests do not fit needs={suite.needs!r}"
+    )
+    sent = pickle.loads(pickle.dumps(suite))
+    _require(sent.checksum == suite.checksum, f"{suite.name}: changed on its way to another process")
+    smaller: set[Any] = set()
+    for items in sorted({1, 2, len(suite) // 2 or 1, len(suite)}):
+        sample = suite.sample(items)
+        _require(len(sample) <= items, f"{suite.name}: sample({items}) has {len(sample)} items")
+        if len(sample) < len(suite):
+            _require(dict(sample.options) != dict(suite.options), f"{suite.name}: the options of a sample must say so")
+        chosen = set(sample.requests())
+        _require(smaller <= chosen, f"{suite.name}: sample({items}) lacks items of a smaller sample")
+        smaller = chosen
+
+
+def _check_results(suite: Suite) -> None:
+    """Outcomes of a small sample, and what terminal, report and site show of them."""
+    model = _WordLengths() if suite.needs == "scorer" else _Echo()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "wug.db"
+        request = RunRequest(suites=[suite.sample(10)], models=[ModelHandle.around(model)], store=store)
+        report = execute(request)
+        _require(not report.failures, f"{suite.name}: {report.failures}")
+        (result,) = report.results
+        _require(result.status == "complete", f"{suite.name}: {result.status}: {'; '.join(result.warnings)}")
+        _check_outcomes(suite, result.outcomes)
+        _check_views(result)
+        _check_pages(store)
+
+
+def _check_outcomes(suite: Suite, outcomes: Iterable[Outcome]) -> None:
+    declared = {check.name for check in suite.checks}
+    for row in outcomes:
+        name = row.check.split(":")[0]
+        _require(row.check in declared or name in declared, f"{suite.name}: {row.check!r} is not one of its checks")
+        _require(row.value is None or isinstance(row.value, (bool, float, int)), f"{suite.name}: value {row.value!r}")
+        _require_texts(row.groups, f"{suite.name}, item {row.item}: groups")
+        _require_json(row.detail, f"{suite.name}, item {row.item}: detail")
+
+
+def _check_views(result: Result) -> None:
+    from wug.views import page, terminal
+
+    rows = rows_of(result)
+    _require(any(True for _ in made(parts_of(result, rows))), f"{result.kind}: its view has no parts")
+    items_of(result, rows)
+    out = io.StringIO()
+    terminal.show([result], terminal.SafeConsole(file=out, width=120))
+    _require(result.suite in out.getvalue(), f"{result.kind}: the terminal does not show the suite")
+    _require(result.suite in page.render([page.Report(result)]), f"{result.kind}: the report does not show the suite")
+
+
+def _check_pages(store: Path) -> None:
+    from starlette.testclient import TestClient
+
+    from wug.web.app import create_app
+    from wug.web.site import Site
+
+    site = Site(store=Store(store), cache=store.with_name("cache.db"))
+    headers = {"authorization": f"Bearer {site.access_token}"}
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:8000", headers=headers)
+    for address in ("/", "/result/1", "/result/1/items", "/result/1/item/0"):
+        answer = client.get(address)
+        _require(answer.status_code == 200, f"the site's page {address} fails with {answer.status_code}")
+
+
+def _check_refusal(module: Any, kind: str, broken: Path) -> None:
+    """A file with errors has problems in `check`, and `read` refuses it; neither fails in any other way."""
+    try:
+        problems = check_file(broken, kind)
+    except WugError:
+        problems = []
+    else:
+        _require(any(one.level == "error" for one in problems), f"{kind}: check() finds no error in {broken}")
+    try:
+        module.read(broken, {})
+    except WugError:
+        return
+    raise AssertionError(f"{kind}: read() accepts {broken}, in which there is nothing to read")
+
+
+class _WordLengths:
+    """A scorer for which each word is as surprising as it is long, in bits."""
+
+    id, options, chunk, ordered = "testing/word-lengths", dict[str, str](), 10_000, False
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        return [Scored.of(request.text, list(_words(request.text))) for request in requests]
+
+
+class _Echo:
+    """A generator that repeats its source."""
+
+    id, options, chunk = "testing/echo", dict[str, str](), 10_000
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        return [text_of(source) for source in sources]
+
+
+def _words(text: str) -> Iterable[Token]:
+    end = 0
+    for word in text.split():
+        start = text.index(word, end)
+        end = start + len(word)
+        yield Token(word, start, end, -LN2 * len(word))
+
+
+def _require(holds: object, message: str) -> None:
+    if not holds:
+        raise AssertionError(message)
+
+
+def _require_texts(found: Mapping[str, str], what: str) -> None:
+    texts = all(isinstance(key, str) and isinstance(value, str) for key, value in found.items())
+    _require(texts, f"{what} must be text: {dict(found)}")
+
+
+def _require_json(found: Mapping[str, Any], what: str) -> None:
+    try:
+        json.dumps(found)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"{what} cannot be stored as JSON: {error}") from None
