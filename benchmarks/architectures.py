@@ -31,7 +31,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 import tiny_architectures  # noqa: E402
 from wug.errors import ModelError  # noqa: E402
 from wug.models.causal.forward import Engine  # noqa: E402
-from wug.models.causal.trial import choose_engine  # noqa: E402
+from wug.models.causal.selftest import choose_engine  # noqa: E402
 
 SEEN = "## Seen"
 WINDOWS = (40, 29, 97, 150)

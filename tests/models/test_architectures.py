@@ -14,8 +14,8 @@ import tiny_architectures
 from shares import each_kind, share
 from wug.errors import ModelError
 from wug.models._ragged import Ragged
-from wug.models.causal import trial as _trial
-from wug.models.causal.trial import choose_engine
+from wug.models.causal import selftest as _trial
+from wug.models.causal.selftest import choose_engine
 
 LENGTHS = [98, 1, 2, 17, 128, 200, 60, 129, 41, 17, 3, 127]
 """Around the windows below, a row of a tree (128) and what is longer than that."""

@@ -19,7 +19,7 @@ from wug.models._ragged import Ragged
 from wug.models.causal import head
 from wug.models.causal.boundary import WordStarts
 from wug.models.causal.forward import Engine, Ways
-from wug.models.causal.trial import choose_engine
+from wug.models.causal.selftest import choose_engine
 
 MODELS: dict[str, dict[str, Any]] = {
     "gpt2": {},
@@ -215,7 +215,7 @@ import resource, sys
 import torch
 sys.path.insert(0, sys.argv[1])
 import tiny_architectures
-from wug.models.causal.trial import choose_engine
+from wug.models.causal.selftest import choose_engine
 torch.set_num_threads(1)
 config = tiny_architectures.configuration("gemma2", vocab_size=int(sys.argv[2]), hidden_size=8)
 tiny_architectures.LARGEST = 10_000_000

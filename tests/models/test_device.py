@@ -10,8 +10,8 @@ import torch
 
 import tiny_architectures
 from wug.models import _device
+from wug.models._architecture import ArchitectureCache
 from wug.models._loading import Loading
-from wug.models._shape import Known
 
 
 class Elsewhere(torch.nn.Module):
@@ -114,7 +114,7 @@ def test_a_gpu_that_may_shorten_products_has_more_room() -> None:
 def test_of_models_of_one_shape_the_first_is_compared_in_full_and_the_others_too_but_shorter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_device, "RIGHT", Known())
+    monkeypatch.setattr(_device, "RIGHT", ArchitectureCache())
     lengths: list[list[int]] = []
     measure = _device._measure
 

@@ -12,7 +12,7 @@ import torch
 import tiny_architectures
 from shares import each_kind
 from wug.models._prepack import linear, multiplies, prepack
-from wug.models.causal.trial import choose_engine
+from wug.models.causal.selftest import choose_engine
 from wug.models.causal.workers import Workers
 
 LAYERS = [("gpt2", "c_fc"), ("llama", "up_proj"), ("gpt_neox", "dense"), ("opt", "fc1")]

@@ -21,7 +21,7 @@ from wug.models._passages import on_both_sides, to_the_left
 from wug.models._ragged import Ragged
 from wug.models.causal import head
 from wug.models.causal.forward import Engine, Ways
-from wug.models.causal.trial import choose_engine
+from wug.models.causal.selftest import choose_engine
 from wug.types import Reading, Request, Scored
 
 Maker = Callable[..., Path]

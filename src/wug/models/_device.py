@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wug.errors import first_line
-from wug.models._shape import Known
+from wug.models._architecture import ArchitectureCache
 from wug.stages import stage
 
 TOLERANCE = {"float64": 0.005, "float32": 0.005, "float16": 0.1, "bfloat16": 0.5}
@@ -24,7 +24,7 @@ LONG = 128
 
 AGAIN = 2
 """Probes, the shortest ones, for a model of a shape with which the device was right already."""
-RIGHT: Known[bool] = Known()
+RIGHT: ArchitectureCache[bool] = ArchitectureCache()
 """The shapes with which a device was seen to compute what the CPU does."""
 
 log = logging.getLogger("wug")

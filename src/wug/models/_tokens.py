@@ -14,7 +14,7 @@ import numpy as np
 
 from wug.errors import ModelError, first_line
 from wug.models._ragged import Ints, Ragged, flatten
-from wug.models._word_table import Word, WordTable, takes_words_apart
+from wug.models._word_cache import Word, WordTokenCache, tokenizes_words_separately
 from wug.types import Request
 
 DROPPED = "lack characters that the tokenizer drops"
@@ -62,7 +62,7 @@ class Tokeniser:
         self._backend.no_padding()
         self._unknown = hf.unk_token_id if hf.unk_token_id not in (hf.bos_token_id, hf.eos_token_id) else None
         self._drops = _dropping(self._backend)
-        self._table = WordTable(self._words) if takes_words_apart(self._backend) else None
+        self._table = WordTokenCache(self._words) if tokenizes_words_separately(self._backend) else None
 
     @no_panic()
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> Tokenised:

@@ -15,6 +15,7 @@ from typing import Any
 from wug.errors import MissingExtra, ModelError, WugError, first_line
 from wug.files import user_path
 from wug.models._adapter import adapt, require_same_words
+from wug.models._architecture import architecture_digest
 from wug.models._config import require_loadable, require_loadable_gguf
 from wug.models._device import settle
 from wug.models._fingerprint import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
@@ -22,7 +23,6 @@ from wug.models._hardware import pick_device
 from wug.models._hub import only_here
 from wug.models._loading import Loading
 from wug.models._quantized import hush, prepare, require_right, settings
-from wug.models._shape import shape_of
 from wug.models._spec import ModelSpec
 from wug.models._tokenizer import find_file, guard_embeddings, load_tokenizer
 from wug.stages import stage
@@ -72,7 +72,7 @@ def load(spec: ModelSpec, auto: str, how: Loading) -> Loaded:
     with stage("build"):
         model, tokenizer = _read(spec, auto, how, origin, cached=cached)
         device = pick_device(how.device)
-    shape = shape_of(model, how, device)
+    shape = architecture_digest(model, how, device)
     if how.quantize == "no" and how.device_map == "no":
         try:
             model = settle(model, device, demanded=spec.options.get("device", "auto") != "auto", shape=shape)

@@ -16,7 +16,7 @@ from wug.models._loading import Loading
 from wug.models._options import BATCH, DEVICE, DTYPE, EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, TRUST
 from wug.models._spec import Identity, ModelSpec
 from wug.models._tokens import no_panic
-from wug.models.causal.trial import require_causal_configuration
+from wug.models.causal.selftest import require_causal_configuration
 from wug.models.decoding import outputs
 from wug.models.decoding.generation import Decoder, Stops, unknown_token
 from wug.types import Answer, Traits

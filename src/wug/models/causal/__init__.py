@@ -26,8 +26,8 @@ from wug.models._spec import Identity, ModelSpec
 from wug.models._tokens import Tokenised, Tokeniser, word_spans
 from wug.models.causal.boundary import WordStarts, word_starts
 from wug.models.causal.forward import Asked, Engine
+from wug.models.causal.selftest import choose_engine, position_limit
 from wug.models.causal.tree import Batch
-from wug.models.causal.trial import choose_engine, position_limit
 from wug.models.masked.pieces import Frame
 from wug.options import Option
 from wug.scores import Beside, Scores

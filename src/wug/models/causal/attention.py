@@ -1,14 +1,14 @@
-"""Attention on a GPU without cuDNN, while any thread asks."""
+"""Attention on a GPU without cuDNN."""
 
 from __future__ import annotations
 
 import threading
 
 
-class WithoutCudnn:
-    """A context without cuDNN's attention, which would make a plan for each shape of a batch that it has not seen.
+class CudnnAttentionDisabled:
+    """A context without cuDNN's attention, which compiles a plan for each new batch shape.
 
-    The setting is one for all threads, and several may ask or be tried at a time: it is put back by the last of them.
+    The setting is global, and several threads may compute at a time: the last one to leave restores it.
     """
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from wug.errors import ModelError
 from wug.models._hardware import REMEDY, device_of, halving
 from wug.models._ragged import Ints, Ragged
-from wug.models.causal.attention import WithoutCudnn
+from wug.models.causal.attention import CudnnAttentionDisabled
 from wug.models.causal.boundary import WordStarts, close_words, text_starts
 from wug.models.causal.head import Head
 from wug.models.causal.output import Group, Questions, Whole, answer
@@ -316,11 +316,11 @@ def _rows_between(places: Ints, batch: Batch, low: int, high: int) -> slice:
     return slice(*np.searchsorted(places // batch.width, [low, high]))
 
 
-_WITHOUT_CUDNN = WithoutCudnn()
+_WITHOUT_CUDNN_ATTENTION = CudnnAttentionDisabled()
 
 
 def _attention(device: Any) -> AbstractContextManager[None]:
-    return _WITHOUT_CUDNN if device.type == "cuda" else nullcontext()
+    return _WITHOUT_CUDNN_ATTENTION if device.type == "cuda" else nullcontext()
 
 
 def _takes(model: Any, name: str) -> bool:

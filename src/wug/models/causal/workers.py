@@ -1,7 +1,7 @@
-"""Threads side by side, in each of which torch computes by itself.
+"""Worker threads, each of which computes with one torch thread.
 
 Two threads with a matrix product each are faster than two that share every product: those wait for each other after
-every step, and burn the time that they wait.
+every step, and spin while they wait. On a busy machine that triples the CPU time of a run.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 _STARTING = threading.Lock()
-"""While threads are told to compute by themselves, so is every thread that torch meets for the first time."""
+"""Held while the thread count is 1, since torch gives every new thread the count that was set last."""
 
 
 class Workers:
-    """As many threads as torch would share its work out to."""
+    """A pool of as many threads as torch would use."""
 
     def __init__(self, count: int) -> None:
         import torch
@@ -41,11 +41,11 @@ class Workers:
 
     @property
     def free(self) -> int:
-        """Threads that may be given work here: those of a worker are at work."""
+        """Threads available to the caller: one inside a worker, else all."""
         return 1 if getattr(self._thread, "works", False) else self._count
 
     def each(self, do: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
-        """What `do` gives for each, in order; a single one is left to torch to share out."""
+        """The results of `do`, in order; torch uses all its threads for a single item."""
         import torch
 
         def apart(item: Item) -> Found:
@@ -59,9 +59,7 @@ class Workers:
 
 
 def workers_for(device: str, *, foreign: bool = False) -> Workers | None:
-    """Threads for a model on a device; None where there is one, and for `foreign` code, which may not be made for
-    several.
-    """
+    """Workers for a model; None for a single thread, and for `foreign` code, which may not be thread-safe."""
     import torch
 
     threads = torch.get_num_threads()

@@ -15,11 +15,11 @@ import torch
 import tiny
 import tiny_architectures
 from wug.models import causal
+from wug.models._architecture import MAX_ARCHITECTURES, ArchitectureCache, architecture_digest
 from wug.models._loading import Loading
-from wug.models._shape import HELD, Known, shape_of
 from wug.models._spec import ModelSpec
-from wug.models.causal import trial
-from wug.models.causal.attention import WithoutCudnn
+from wug.models.causal import selftest
+from wug.models.causal.attention import CudnnAttentionDisabled
 from wug.types import Request
 
 
@@ -27,14 +27,14 @@ from wug.types import Request
 def full_trials(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The models that are tried in full, in an environment in which nothing is known of any shape."""
     found: list[str] = []
-    plain = trial._require_causal
+    plain = selftest._require_causal
 
     def noted(alone: Any, *given: Any) -> None:
         found.append(type(alone.model).__name__)
         plain(alone, *given)
 
-    monkeypatch.setattr(trial, "_require_causal", noted)
-    monkeypatch.setattr(trial, "FOUND", Known())
+    monkeypatch.setattr(selftest, "_require_causal", noted)
+    monkeypatch.setattr(selftest, "PASSED", ArchitectureCache())
     return found
 
 
@@ -53,10 +53,10 @@ def test_a_model_of_a_known_shape_is_asked_as_it_would_be_after_a_full_trial(nam
         for parameter in second.parameters():
             parameter.mul_(0.9)
     again = copy.deepcopy(second)  # the weights of a model that is asked are laid out anew
-    trial.choose_engine(first, shape="one")
-    quick = trial.choose_engine(second, shape="one")
+    selftest.choose_engine(first, shape="one")
+    quick = selftest.choose_engine(second, shape="one")
     assert len(full_trials) == 1
-    full = trial.choose_engine(again)
+    full = selftest.choose_engine(again)
     assert len(full_trials) == 2
     assert replace(quick.ways, head=None, workers=None) == replace(full.ways, head=None, workers=None)
     assert (quick.ways.workers is None) == (full.ways.workers is None)
@@ -73,7 +73,7 @@ def test_answers_and_identity_of_a_second_checkpoint_are_those_it_has_by_itself(
     causal.load(checkpoint(tmp_path, 1))
     beside = causal.load(checkpoint(tmp_path, 2))
     assert len(full_trials) == 1
-    monkeypatch.setattr(trial, "FOUND", Known())
+    monkeypatch.setattr(selftest, "PASSED", ArchitectureCache())
     alone = causal.load(checkpoint(tmp_path, 2))
     assert len(full_trials) == 2
     assert (beside.id, beside.options, beside.chunk) == (alone.id, alone.options, alone.chunk)
@@ -83,7 +83,7 @@ def test_answers_and_identity_of_a_second_checkpoint_are_those_it_has_by_itself(
 def test_a_model_for_which_it_is_not_confirmed_is_tried_in_full(
     full_trials: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    trial.choose_engine(model(), shape="one")
+    selftest.choose_engine(model(), shape="one")
     blind = model()
     plain = blind.forward
 
@@ -93,7 +93,7 @@ def test_a_model_for_which_it_is_not_confirmed_is_tried_in_full(
 
     blind.forward = by_place
     with caplog.at_level(logging.WARNING, "wug"):
-        engine = trial.choose_engine(blind, shape="one")
+        engine = selftest.choose_engine(blind, shape="one")
     assert len(full_trials) == 2
     assert engine.ways.layout is None
     assert "sentence by sentence" in caplog.text
@@ -105,30 +105,30 @@ def test_what_is_not_good_in_every_way_is_tried_in_full_each_time(
     for _ in range(2):
         caplog.clear()
         with caplog.at_level(logging.WARNING, "wug"):
-            trial.choose_engine(model("gpt_neo", window=50), shape="one")
+            selftest.choose_engine(model("gpt_neo", window=50), shape="one")
         assert "sentence by sentence" in caplog.text  # each run says so
     assert len(full_trials) == 2
 
 
 def test_the_plain_way_is_not_exchanged_for_trees(full_trials: list[str]) -> None:
-    trial.choose_engine(model(), shape="one")
-    assert trial.choose_engine(model(), shape="one", wanted="plain").ways.layout is None
+    selftest.choose_engine(model(), shape="one")
+    assert selftest.choose_engine(model(), shape="one", wanted="plain").ways.layout is None
 
 
 def test_shapes_are_the_same_for_checkpoints_and_differ_in_what_matters() -> None:
     first, second, other = model(), model(), model("llama")
     usual = Loading()
-    assert shape_of(first, usual, "cpu") == shape_of(second, usual, "cpu")
+    assert architecture_digest(first, usual, "cpu") == architecture_digest(second, usual, "cpu")
     second.config._name_or_path = "elsewhere"
-    assert shape_of(first, usual, "cpu") == shape_of(second, usual, "cpu")
+    assert architecture_digest(first, usual, "cpu") == architecture_digest(second, usual, "cpu")
     others = [
-        shape_of(other, usual, "cpu"),
-        shape_of(first, usual, "cuda"),
-        shape_of(model().to(torch.bfloat16), usual, "cpu"),
+        architecture_digest(other, usual, "cpu"),
+        architecture_digest(first, usual, "cuda"),
+        architecture_digest(model().to(torch.bfloat16), usual, "cpu"),
     ]
     second.config.layer_norm_epsilon = 0.1
-    others.append(shape_of(second, usual, "cpu"))
-    assert len({shape_of(first, usual, "cpu"), *others}) == 5
+    others.append(architecture_digest(second, usual, "cpu"))
+    assert len({architecture_digest(first, usual, "cpu"), *others}) == 5
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,12 @@ def test_shapes_are_the_same_for_checkpoints_and_differ_in_what_matters() -> Non
     ],
 )
 def test_what_is_more_than_its_class_and_configuration_has_no_shape(how: Loading) -> None:
-    assert shape_of(model(), how, "cpu") is None
+    assert architecture_digest(model(), how, "cpu") is None
 
 
 def test_of_many_shapes_the_last_are_known() -> None:
-    known: Known[int] = Known()
-    for number in range(HELD + 1):
+    known: ArchitectureCache[int] = ArchitectureCache()
+    for number in range(MAX_ARCHITECTURES + 1):
         known.keep(str(number), number)
     known.keep(None, 7)
     assert known.get("0") is None
@@ -158,7 +158,7 @@ def test_of_many_shapes_the_last_are_known() -> None:
 def test_attention_is_as_it_was_when_the_last_of_several_threads_has_asked() -> None:
     from torch.backends.cuda import cudnn_sdp_enabled
 
-    before, without = cudnn_sdp_enabled(), WithoutCudnn()
+    before, without = cudnn_sdp_enabled(), CudnnAttentionDisabled()
     without.__enter__()
     without.__enter__()
     without.__exit__()

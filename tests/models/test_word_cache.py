@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from wug.models import _word_table
+from wug.models import _word_cache
 from wug.models._tokens import Tokeniser
 from wug.types import Request
 
@@ -74,11 +74,11 @@ def test_other_tokenizers_have_no_table() -> None:
     from tokenizers import AddedToken
 
     reaching.add_special_tokens([AddedToken("<mask>", lstrip=True)])
-    assert not _word_table.takes_words_apart(reaching)
+    assert not _word_cache.tokenizes_words_separately(reaching)
 
 
 def test_a_table_that_grew_too_large_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_word_table, "MOST", 10)
+    monkeypatch.setattr(_word_cache, "MAX_WORDS", 10)
     tokenise = tokeniser()
     for seed in range(3):
         some = texts(seed, 9)

@@ -1,7 +1,7 @@
-"""Words that were tokenised before: test sentences are made of few words, and each is tokenised once.
+"""Tokenizes each distinct word once.
 
-A tokenizer in the manner of GPT-2's cuts a text before every single space, and makes tokens of each part by itself.
-So the tokens of a text are those of its words, and where they stand follows from where the words do.
+Test sentences are made of few words. A tokenizer like GPT-2's splits a text before every space and tokenizes each part
+separately, so the tokens of a text are those of its words.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 
 from wug.models._ragged import Ints, Ragged
 
-MOST = 1 << 18
-"""Words that are kept."""
-FIRST = "\n"
-"""Before the first word of a text in the table: it has no space before it, and other tokens."""
+MAX_WORDS = 1 << 18
+"""Words in the cache; it is cleared when there are more."""
+TEXT_START = "\n"
+"""Marks the first word of a text in the cache: without a space before it, its tokens are different."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class _Numbers(dict[str, int]):
         return number
 
 
-class WordTable:
-    """The tokens of words; those that open a text, which have no space before them, apart from the others."""
+class WordTokenCache:
+    """The tokens of words."""
 
     def __init__(self, tokenise: Callable[[list[str]], list[Word] | None]) -> None:
-        """`tokenise` gives the tokens of words, or None where one has tokens that are not its own."""
+        """`tokenise` gives the tokens of words, or None if a word cannot be tokenized separately."""
         self._tokenise = tokenise
         self._clear()
 
@@ -53,14 +53,14 @@ class WordTable:
         self._columns: tuple[Ints, Ragged, Ints, Ints] | None = None
 
     def __call__(self, texts: Sequence[str]) -> tuple[Ragged, Ints, Ints] | None:
-        """The tokens of texts with where each begins and ends; None where a text is not words and single spaces."""
-        if len(self._numbers) > MOST:
+        """The tokens of texts, with the start and end of each; None if a text is more than words and single spaces."""
+        if len(self._numbers) > MAX_WORDS:
             self._clear()
-        if any(FIRST in text for text in texts):
+        if any(TEXT_START in text for text in texts):
             return None
         parts = [text.split(" ") for text in texts]
         for words in parts:
-            words[0] = FIRST + words[0]
+            words[0] = TEXT_START + words[0]
         number = self._numbers
         which = np.array([number[word] for word in chain.from_iterable(parts)], dtype=np.int64)
         try:
@@ -105,7 +105,7 @@ class WordTable:
         return True
 
 
-def takes_words_apart(backend: Any) -> bool:
+def tokenizes_words_separately(backend: Any) -> bool:
     """Whether a tokenizer makes tokens of each word by itself: GPT-2's way, and no marks that reach over spaces."""
     described = json.loads(backend.to_str())
     steps = described.get("pre_tokenizer") or {}
@@ -117,7 +117,7 @@ def takes_words_apart(backend: Any) -> bool:
 
 def _as_it_stands(word: str) -> str:
     """A word as it stands in a text: with its space, unless it is the first."""
-    return word.removeprefix(FIRST) if word.startswith(FIRST) else f" {word}"
+    return word.removeprefix(TEXT_START) if word.startswith(TEXT_START) else f" {word}"
 
 
 def _is_word(word: str) -> bool:

@@ -1,8 +1,8 @@
-"""The trial at load: in which ways may a causal model be asked, and is it causal at all?
+"""The load-time self-test of a causal model: which ways of scoring are exact, and is it causal at all?
 
-The measure is one text alone, without padding and with no mask of ours. Probes are asked so, then in a
-padded batch and in trees; only what gives the same numbers is used. Of the checkpoints of one training the first is
-tried in full; for the others a few probes confirm what was found then.
+The reference is one text alone, without padding and without a mask of ours. Probes are scored so, then in a padded
+batch and in trees; only what gives the same numbers is used. For further checkpoints of an architecture that passed in
+every way, a few probes confirm the result.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from wug.errors import InputError, ModelError
+from wug.models._architecture import ArchitectureCache
 from wug.models._hardware import device_of
 from wug.models._prepack import prepack
-from wug.models._shape import Known
 from wug.models.causal.boundary import WordStarts
 from wug.models.causal.forward import WIDTH, Engine, Floats, Ways
 from wug.models.causal.head import Adjustment, find_head, known_head
@@ -29,8 +29,8 @@ FAILURES = (
 )  # fmt: skip
 """What a model raises that cannot be asked in some way."""
 
-AGAIN = (3, 2, 6)
-"""Probes that confirm what was found with all: a deep one, one that branches off early, and a short one."""
+CONFIRMING_PROBES = (3, 2, 6)
+"""Probes that confirm an earlier result: a deep one, one that branches off early, and a short one."""
 BEYOND = 8
 """Tokens by which the company of a padded probe is longer than any row."""
 
@@ -38,8 +38,8 @@ log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What the trial of a model found that is good in every way, without what is that model's own."""
+class SelfTestResult:
+    """What the self-test found for an architecture that passed in every way."""
 
     ways: Ways
     """Without the output layer and threads."""
@@ -47,7 +47,7 @@ class Found:
     """Of the output layer in blocks; None where the model computes its logits itself."""
 
 
-FOUND: Known[Found] = Known()
+PASSED: ArchitectureCache[SelfTestResult] = ArchitectureCache()
 
 
 def choose_engine(
@@ -73,10 +73,10 @@ def choose_engine(
     probes = _probes(vocabulary, min(WIDTH, limit))
     company = _tokens(np.random.default_rng(1928), vocabulary, min(WIDTH + BEYOND, limit))
     output = _output_layer(model)
-    known = FOUND.get(shape) if wanted != "plain" else None
+    known = PASSED.get(shape) if wanted != "plain" else None
     if known is not None:
         known = replace(known, ways=replace(known.ways, workers=ways.workers))
-        if confirmed := _confirmed(model, known, [probes[n] for n in AGAIN], word_starts):
+        if confirmed := _confirmed(model, known, [probes[n] for n in CONFIRMING_PROBES], word_starts):
             return Engine(model, confirmed, nodes=nodes, word_starts=word_starts)
     alone = Engine(model, ways, nodes=nodes, word_starts=word_starts)
     try:
@@ -112,11 +112,13 @@ def choose_engine(
         ways = _with_trees(model, ways, tree_fault, wanted == "tree")
     if ways.padded and ways.layout is not None:
         adjustment = None if ways.head is None else ways.head.adjustment
-        FOUND.keep(shape, Found(replace(ways, head=None, workers=None), adjustment))
+        PASSED.keep(shape, SelfTestResult(replace(ways, head=None, workers=None), adjustment))
     return Engine(model, ways, nodes=nodes, word_starts=word_starts)
 
 
-def _confirmed(model: Any, found: Found, probes: list[list[int]], word_starts: WordStarts | None) -> Ways | None:
+def _confirmed(
+    model: Any, found: SelfTestResult, probes: list[list[int]], word_starts: WordStarts | None
+) -> Ways | None:
     """What was found of another model, for this one; None where it is not right for it."""
     alone = Engine(model, Ways(together=found.ways.together), word_starts=word_starts)
     try:
