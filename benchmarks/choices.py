@@ -52,8 +52,8 @@ def plain_loop(folder: Path, device: str) -> Callable[[Path], Logprobs]:
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval().to(device)
 
     def logprob(context: str, option: str) -> float:
-        ids = tokenizer(f"{context} {option}").input_ids
-        given = len(tokenizer(context).input_ids)
+        ids = tokenizer(f"{context} {option}", add_special_tokens=False).input_ids
+        given = len(tokenizer(context, add_special_tokens=False).input_ids)
         with torch.no_grad():
             logits = model(torch.tensor([[tokenizer.bos_token_id, *ids]], device=device)).logits[0]
         wanted = torch.tensor(ids[given:], device=device)
