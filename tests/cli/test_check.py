@@ -122,7 +122,11 @@ def test_a_utf_16_file_is_called_that(tmp_path: Path, suffix: str, encoding: str
         ("nul.csv", b"sentence_good,sentence_bad\nA c\0t.,A cats.\n", "nul.csv, line 2: a NUL byte"),
         ("u.csv", b"yes,no\nA cat.,A cats.\n", "u.csv: no format has its columns: yes, no. Name them: -S good=COLUMN"),
         ("u.jsonl", b'{"b": "A cat.", "a": "A cats."}\n', "u.jsonl: no format has its columns: b, a. Name them:"),
-        ("u.txt", b"A cat.\nA cats.\n", "If it has one sentence per line, good and bad in turn, add -S lines=good-bad"),
+        (
+            "u.txt",
+            b"A cat.\nA cats.\n",
+            "For files with one sentence per line, good and bad in turn, add -S lines=good-bad",
+        ),
     ],
 )
 def test_a_file_that_is_no_suite_is_called_what_it_is(tmp_path: Path, name: str, content: bytes, message: str) -> None:

@@ -90,3 +90,28 @@ def test_tokens_that_do_not_reach_the_end_of_their_text_are_refused(
 def test_a_tokenizer_that_leaves_out_punctuation_may_leave_out_the_last(tmp_path: Path) -> None:
     found = scored(tmp_path, "Yes, dogs - bark.", ["yes", "dogs", "bark"], [-1.0, -2.0, -3.0])
     assert found.starts == (0, 5, 12)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"text": "a b", "tokens": ["a", " b"], "logprobs": [-1, -2]}, {"logprobs": [-1, -3]}),
+        ({"source": "copy A", "prediction": "A"}, {"prediction": "B"}),
+    ],
+)
+def test_two_answers_to_one_text_are_refused_unless_they_are_the_same(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in (first, first)), encoding="utf-8")
+    replay.load(ModelSpec("replay", str(file)))
+    file.write_text("".join(json.dumps(row) + "\n" for row in (first, {**first, **second})), encoding="utf-8")
+    with pytest.raises(InputError, match=r"answers\.jsonl, line 2: another answer to '(a b|copy A)'"):
+        replay.load(ModelSpec("replay", str(file)))
+
+
+def test_a_table_with_two_predictions_for_one_source_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "run.tsv"
+    file.write_text("source\ttarget\tprediction\ncopy A1\tA1\tA1\ncopy A1\tA1\tB1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"2 different predictions for 'copy A1'"):
+        replay.load(ModelSpec("replay", str(file)))

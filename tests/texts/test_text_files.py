@@ -193,3 +193,14 @@ def test_a_built_in_model_reads_running_text_by_the_sentence(tmp_path: Path) -> 
 def test_a_division_of_plain_files_is_refused_for_a_table(tmp_path: Path) -> None:
     source = write(tmp_path, "items.csv", "item,sentence\n7,Go on. Stop.\n")
     refused(wug("surprisal", source, "--column", "sentence", "--text", "file"), "with --column, each row is a text")
+
+
+def test_a_json_file_is_not_read_as_lines_of_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="JSON, not text"):
+        read_texts(write(tmp_path, "suite.json", '{"text": "A wug."}\n'))
+
+
+def test_rows_without_a_text_are_counted(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "id,s\n1,Go.\n2,\n3, \n")
+    said = wug("surprisal", path, "--column", "s", "--no-entropy", "--no-cache")
+    assert "t.csv: 2 of 3 rows have no text in the column 's': they have no words, and no rows here" in said.err

@@ -58,3 +58,14 @@ def test_the_vocabulary_has_the_most_frequent_words() -> None:
     assert words == ["<eos>", "<unk>", "a", ".", "cat"]
     stream = encode(texts, lambda some: numbers(some, "punctuation", words, "<unk>", lowercase=True), 0)
     assert stream.tolist() == [0, 2, 4, 1, 2, 1, 3, 0, 2, 4, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("c.jsonl", "not plain text, by its name"), ("c.csv", "not plain text, by its name"), ("", "is a folder")],
+)
+def test_what_is_no_plain_text_is_not_learnt_from(tmp_path: Path, name: str, message: str) -> None:
+    if name:
+        (tmp_path / name).write_text('{"text": "A wug."}\n')
+    with pytest.raises(InputError, match=message):
+        corpus_checksum([tmp_path / name])

@@ -29,6 +29,7 @@ def test_faults_have_their_place(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("one\ttwo\nthree\n")
     with pytest.raises(InputError, match="line 2"):
         read_examples(tmp_path)
+    (tmp_path / "train.tsv").unlink()
     (tmp_path / "train.src").write_text("a\nb\n")
     (tmp_path / "train.tgt").write_text("a\n")
     with pytest.raises(InputError, match="2 lines"):
@@ -71,3 +72,10 @@ def test_an_epoch_shows_every_example_once() -> None:
 def test_few_examples_make_a_smaller_batch() -> None:
     assert Batches([3], 100, seed=0).steps_an_epoch == 1
     assert sorted(Batches([3], 100, seed=0).of(5)[1]) == [0, 1, 2]
+
+
+def test_a_folder_with_two_training_sets_is_refused(tmp_path: Path) -> None:
+    for name in ("train.src", "train.tgt", "train.tsv"):
+        (tmp_path / name).write_text("copy A\tA\n")
+    with pytest.raises(InputError, match=r"has both train\.src and train\.tsv: name the file to learn from"):
+        read_examples(tmp_path)

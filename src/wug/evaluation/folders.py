@@ -17,6 +17,7 @@ SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".text", ".src", 
 """Suffixes of files with test data."""
 MAX_FILES = 2000
 EMPTY = "the file is empty"
+UNKNOWN = "its content is in no format that wug reads"
 
 
 @dataclass(slots=True)
@@ -43,6 +44,8 @@ def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] |
         reasons = [f"{file.relative_to(folder)}: {why}" for file, why in {**made.unread, **made.ignored}.items()]
         more = [f"and {len(reasons) - 10} more"] if len(reasons) > 10 else []
         listed = "".join(f"\n  {line}" for line in reasons[:10] + more)
+        if any(why == UNKNOWN for why in made.unread.values()):
+            listed += "".join(f"\n{hint}" for hint in registry.declared("families", "TEXT_HINT").values())
         what = f"no file in this folder can be read as test data{listed}" if reasons else "the folder is empty"
         raise InputError(what, file=folder)
     return made
@@ -59,7 +62,7 @@ def why_not(path: Path) -> str:
     columns = columns_of(head(path)) if path.name.lower().removesuffix(".gz").endswith(_TABLES) else ()
     if columns:
         return f"no format has its columns: {shortened(', '.join(columns))}"
-    return "its content is in no format that wug reads"
+    return UNKNOWN
 
 
 def not_recognised(path: Path) -> InputError:

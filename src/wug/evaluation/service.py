@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -22,6 +23,8 @@ from wug.evaluation.tags import tagged
 from wug.models import ModelSpec
 from wug.results.store import Store
 from wug.types import Suite
+
+log = logging.getLogger("wug")
 
 
 def execute(request: RunRequest, listen: Listener | None = None) -> RunReport:
@@ -94,7 +97,9 @@ def resolve_suites(request: RunRequest) -> list[Suite]:
             if not is_name and (request.suite_options or request.family is not None):
                 what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"
                 raise InputError(f"{suite.name} is open already: give its {what} where it is opened")
-            found.setdefault((suite.name, suite.checksum, *sorted(suite.options.items())), suite)
+            key = (suite.name, suite.checksum, *sorted(suite.options.items()))
+            if found.setdefault(key, suite) is not suite:
+                log.warning("%s is there twice, with the same content, and is run once", suite.name)
     if not found:
         raise InputError("there is no suite: pass a name, a path, or a list of them")
     chosen = tagged(found.values(), request.tags) if request.tags else list(found.values())

@@ -102,9 +102,12 @@ def _from_jsonl(path: Path, lines: list[str], name: str) -> ReplayScorer | Repla
             raise InputError(f"no JSON: {error}", file=path, place=f"line {number}") from None
         match row:
             case {"text": str(text), "tokens": list(tokens), "logprobs": list(logprobs)}:
-                scored[text] = _scored(text, tokens, logprobs, path, f"line {number}")
+                answer = _scored(text, tokens, logprobs, path, f"line {number}")
+                if scored.setdefault(text, answer) != answer:
+                    raise InputError(f"another answer to {text!r:.80}", file=path, place=f"line {number}")
             case {"source": str(source), "prediction": str(prediction)}:
-                answers.setdefault(" ".join(source.split()), prediction)
+                if answers.setdefault(" ".join(source.split()), prediction) != prediction:
+                    raise InputError(f"another answer to {source!r:.80}", file=path, place=f"line {number}")
             case _:
                 raise InputError(
                     'expected {"text": …, "tokens": […], "logprobs": […]} or {"source": …, "prediction": …}',

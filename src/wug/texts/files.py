@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ Part: TypeAlias = Literal["line", "paragraph", "file"]
 """What is one text of a plain file: a line, what stands between blank lines, or all of it."""
 PARTS: tuple[Part, ...] = ("line", "paragraph", "file")
 TABLES = (".csv", ".tsv", ".tab", ".jsonl")
+log = logging.getLogger("wug")
 FIELDS = 10
 """Of a line of CoNLL-U."""
 
@@ -37,6 +39,10 @@ def read_texts(
         found = _of_table(path, column, source)
     elif source is not None:
         raise InputError("sources are a column of a table: name the column with the texts, too (--column)", file=path)
+    elif name.endswith(".json"):
+        raise InputError(
+            "JSON, not text. Texts stand one per line, or in a column of a table (.jsonl, .csv)", file=path
+        )
     elif given or name.endswith((".conllu", ".conll")):
         found = _of_words(path, part)
     elif name.endswith(TABLES):
@@ -66,7 +72,7 @@ def _of_table(path: Path, column: str, source: str | None) -> list[Text]:
     for name in wanted:
         if name not in table.header:
             raise InputError(str(UnknownName("column", name, table.header)), file=path, place="header")
-    texts = []
+    texts: list[Text] = []
     for record in table.records:
         found = [record.fields.get(name) for name in wanted]
         for name, text in zip(wanted, found, strict=True):
@@ -75,6 +81,9 @@ def _of_table(path: Path, column: str, source: str | None) -> list[Text]:
         text, *sources = (str(text).strip() for text in found)
         others = {name: record.fields.get(name) for name in table.header if name != column}
         texts.append(Text(text, columns=others, source=sources[0] if sources else None))
+    if empty := sum(not text.text for text in texts):
+        what = "they have no words, and no rows here"
+        log.warning("%s: %d of %d rows have no text in the column %r: %s", path, empty, len(texts), column, what)
     return texts
 
 

@@ -18,6 +18,7 @@ from wug.files import checksum, read_lines
 Unit = Literal["sentence", "paragraph"]
 Ids = npt.NDArray[np.uint16]
 
+NOT_TEXT = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".html", ".xml")
 PIECE = 1 << 16
 """Units tokenised at a time."""
 
@@ -105,6 +106,10 @@ def encode(
 def corpus_checksum(paths: Sequence[Path]) -> str:
     """A checksum of the files, as they lie on disk."""
     for path in paths:
+        if path.is_dir():
+            raise InputError("is a folder: name the files in it", file=path)
         if not path.is_file():
             raise InputError("no such file", file=path)
+        if Path(path.name.lower().removesuffix(".gz").removesuffix(".xz")).suffix in NOT_TEXT:
+            raise InputError("not plain text, by its name: write its text to a file, one paragraph per line", file=path)
     return checksum(*(path.read_bytes() for path in paths))

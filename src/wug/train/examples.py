@@ -160,10 +160,14 @@ def _padded(rows: Sequence[Sequence[int]]) -> Ints:
 
 
 def _within(folder: Path) -> Path:
-    for name in ("train.src", "train.src.gz", "train.tsv", "train.tsv.gz"):
-        if (folder / name).is_file():
-            return folder / name
-    raise InputError("has neither train.src (PCFG SET) nor train.tsv (COGS)", file=folder)
+    names = ("train.src", "train.src.gz", "train.tsv", "train.tsv.gz")
+    found = [folder / name for name in names if (folder / name).is_file()]
+    if not found:
+        raise InputError("has neither train.src (PCFG SET) nor train.tsv (COGS)", file=folder)
+    if len(found) > 1:
+        both = " and ".join(path.name for path in found)
+        raise InputError(f"has both {both}: name the file to learn from", file=folder)
+    return found[0]
 
 
 def _columns(path: Path) -> tuple[list[str], list[str]]:

@@ -391,3 +391,11 @@ def test_options_that_are_there_twice_are_counted_among_the_items_that_were_scor
     sample = suite.sample(2)
     assert sample.notices == ("1 item with the same option twice: 6",)  # type: ignore[attr-defined]
     assert suite.notices[0].startswith("8 items with the same option twice")  # type: ignore[attr-defined]
+
+
+def test_the_check_shows_which_option_is_right(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("context,option_1,option_2,answer\nA key opens a,cloud,lock,2\n", encoding="utf-8")
+    assert wug("check", path).out.splitlines()[1:] == [
+        "  read as table; first item: 'A key opens a lock' (right), 'A key opens a cloud'"
+    ]

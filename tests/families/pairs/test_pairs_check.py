@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import wug
 from wug.families import pairs
 
 WORDS = "pattern\tform\tform_alt\tsent\tlen_prefix\n"
@@ -148,3 +149,19 @@ def test_a_missing_or_damaged_file_is_a_problem_and_no_traceback(tmp_path: Path)
     damaged = tmp_path / "damaged.tab.gz"
     damaged.write_bytes(b"\x1f\x8b\x08nothing")
     assert [problem.level for problem in pairs.check(damaged)] == ["error"]
+
+
+def test_the_check_shows_which_sentence_is_the_good_one(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("source_sentence,target_sentence,PID\nA cat.,A cats.,x\n", encoding="utf-8")
+    assert wug("check", path).out.splitlines()[1:] == [
+        "  read as rublimp; first pair: 'A cat.' (good), 'A cats.' (bad)"
+    ]
+
+
+def test_a_column_that_is_read_before_the_sentences_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("sentence_good,sentence_bad,context\nA cat.,A cats.,I see\nA dog.,A dogs.,\n", encoding="utf-8")
+    how = "the column 'context' of 1 of 2 pairs is read before both sentences, such as 'I see'"
+    assert f"  {how}" in wug("check", path).out.splitlines()
+    assert f"p: {how}\n" in wug("run", path, "--no-save", "--model", "ngram:none").err

@@ -559,3 +559,69 @@ def test_what_the_language_is_called_does_not_change_the_checksum(tmp_path: Path
     path = written(tmp_path, "x.csv", "good_sentence,bad_sentence\nA cat.,A cats.\n")
     assert read(path).checksum == read(path, language="en").checksum
     assert read(path, language="en").pairs[0].groups == {"language": "en"}
+
+
+# Columns that the user names
+
+BLIMP = {"sentence_good": "A cat.", "sentence_bad": "A cats.", "UID": "p"}
+RUBLIMP = "id,source_sentence,target_sentence,PID\n7,Он спит.,Он спят.,x\n7,Она спит.,Она спят.,x\n"
+TWO_ROWS = "Plausibility,Sentence,ItemNum,Voice\nPlausible,A cat naps.,1,a\nImplausible,A nap cats.,1,a\n"
+
+
+@pytest.mark.parametrize("option", ["groups", "item", "pattern"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", lines(BLIMP)),
+        ("b.csv", RUBLIMP),
+        ("c.csv", TWO_ROWS),
+        ("d.txt", "True\tA cat naps.\nFalse\tA cat nap.\n"),
+        ("e.tsv", "npi\tpast\tno cats have ever slept\tthe cats have ever slept\n"),
+    ],
+)
+def test_a_column_that_no_row_has_is_refused_in_every_format(
+    tmp_path: Path, name: str, content: str, option: str
+) -> None:
+    with pytest.raises(InputError, match="typo"):
+        pairs.read(written(tmp_path, name, content), {option: "typo"})
+
+
+def test_a_column_that_one_file_of_a_folder_has_groups_its_pairs(tmp_path: Path) -> None:
+    written(tmp_path, "a.jsonl", lines(BLIMP))
+    written(tmp_path, "b.jsonl", lines({**BLIMP, "who": "ann"}))
+    assert [pair.groups.get("who") for pair in read(tmp_path, groups="who").pairs] == [None, "ann"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column", "items"),
+    [
+        ("b.csv", RUBLIMP, "id", ["7", "7"]),
+        ("c.csv", TWO_ROWS, "Voice", ["a"]),
+    ],
+)
+def test_pairs_have_the_names_in_the_column_that_the_user_names(
+    tmp_path: Path, name: str, content: str, column: str, items: list[str]
+) -> None:
+    assert [pair.item for pair in read(written(tmp_path, name, content), item=column).pairs] == items
+
+
+def test_a_pattern_of_files_that_none_fits_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, "a.jsonl", lines(BLIMP))
+    with pytest.raises(InputError, match=r"no file fits -S files=b\*"):
+        pairs.read(tmp_path, {"files": "a*,b*"})
+
+
+def test_alternating_lines_with_a_gap_within_a_pair_are_refused(tmp_path: Path) -> None:
+    with_gaps = written(tmp_path, "a.txt", "A cats.\n\nA cat.\nA dogs.\n\nA dog.\n")
+    with pytest.raises(InputError, match="line 2: an empty line between the two sentences of a pair"):
+        pairs.read(with_gaps, {"lines": "bad-good"})
+    between = written(tmp_path, "b.txt", "A cats.\nA cat.\n\nA dogs.\nA dog.\n")
+    assert told(read(between, lines="bad-good")) == [("A cat.", "A cats."), ("A dog.", "A dogs.")]
+
+
+def test_quotation_marks_around_a_field_that_is_not_unquoted_are_told(tmp_path: Path) -> None:
+    text = 'good_sentence;bad_sentence;critical_region\n"Ben geldim.";"Ben geldi.";geldim\n'
+    (problem,) = pairs.check(written(tmp_path, "t.csv", text), {})
+    assert str(problem) == (
+        "line 2: the quotation marks around '\"Ben geldim.\"' count as part of the sentence: this format is not quoted"
+    )

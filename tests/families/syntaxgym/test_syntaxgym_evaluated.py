@@ -177,3 +177,16 @@ def test_sentences_that_differ_from_the_gold_suite_are_a_notice(document: dict[s
     document["items"][0]["conditions"][1]["regions"][0]["content"] = "other"
     rows = list(read_evaluated(save(document, tmp_path / "out.json"), gold).rows())
     assert rows[0] == Notice("1 sentences differ from the gold suite's; the first is item 1, condition b")
+
+
+def test_a_number_by_one_metric_is_not_taken_for_another(tmp_path: Path, document: dict[str, Any]) -> None:
+    document["meta"]["metric"] = "sum"
+    for item in document["items"]:
+        for condition in item["conditions"]:
+            for each in condition["regions"]:
+                each["metric_value"] = 1.5
+    path = tmp_path / "evaluated.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert read_evaluated(path, metric="sum").suite.metrics == ("sum",)
+    with pytest.raises(InputError, match="metric_value is a number by 'sum', and 'mean' is asked for"):
+        read_evaluated(path, metric="mean")

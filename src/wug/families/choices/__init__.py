@@ -13,10 +13,21 @@ from wug.families.choices.settings import OPTIONS, settings
 from wug.families.choices.suite import ChoicesSuite
 from wug.families.pairs.formats.marked import stem
 from wug.families.pairs.oddities import capped
-from wug.files import checksum
+from wug.files import checksum, shortened
 from wug.types import Problem, Suite
 
-__all__ = ["BREAKDOWN", "OPTIONS", "Candidate", "Choice", "ChoicesSuite", "check", "read", "recognises", "schema"]
+__all__ = [
+    "BREAKDOWN",
+    "OPTIONS",
+    "Candidate",
+    "Choice",
+    "ChoicesSuite",
+    "check",
+    "read",
+    "read_back",
+    "recognises",
+    "schema",
+]
 
 BREAKDOWN = ("domain", "phenomenon", "negative_sample", "operations", "type")
 """What a first look at a result is broken down by: the first that there is."""
@@ -54,6 +65,14 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     if not parsed.choices and not found:
         found.append(Problem("error", "", "there are no items in it"))
     return capped(found)
+
+
+def read_back(suite: ChoicesSuite) -> list[str]:
+    """How a file was read: which option is the right one."""
+    first = suite.choices[0]
+    texts = [repr(shortened(one.text)) for one in first.candidates]
+    right, others = texts[first.right], texts[: first.right] + texts[first.right + 1 :]
+    return [f"read as {suite.format}; first item: {', '.join([f'{right} (right)', *others])}"]
 
 
 def schema() -> dict[str, Any]:

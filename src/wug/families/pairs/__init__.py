@@ -21,7 +21,7 @@ from wug.families.pairs.published import judge_columns, score_published
 from wug.families.pairs.settings import GIVEN, OPTIONS, Settings, settings
 from wug.families.pairs.suite import PairsSuite
 from wug.families.pairs.unigrams import fit
-from wug.files import checksum_of, read_lines
+from wug.files import checksum_of, read_lines, shortened
 from wug.types import Problem, Row, Suite
 
 
@@ -69,6 +69,7 @@ __all__ = [
     "convert",
     "files_in",
     "read",
+    "read_back",
     "read_published",
     "recognises",
     "schema",
@@ -82,7 +83,7 @@ BUILTIN_MODEL = "wug-causal"
 IDENTIFYING_OPTIONS = ("good", "form", "lines")
 """Options that only a file of pairs can need: they say which side is grammatical."""
 COLUMN_HINT = "-S good=COLUMN -S bad=COLUMN for minimal pairs"
-TEXT_HINT = "If it has one sentence per line, good and bad in turn, add -S lines=good-bad, or bad-good"
+TEXT_HINT = "For files with one sentence per line, good and bad in turn, add -S lines=good-bad, or bad-good"
 ONE_SUITE_PER_SET = True
 ACROSS_SUITES = "language"
 
@@ -149,6 +150,13 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
         return list(error.problems)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
+
+
+def read_back(suite: PairsSuite) -> list[str]:
+    """How a file was read: which sentence of a pair is the good one, and what is read before both."""
+    good, bad = (repr(shortened(sentence)) for sentence in (suite.pairs[0].good, suite.pairs[0].bad))
+    how = f"read as {suite.format}; first pair: {good} (good), {bad} (bad)"
+    return [how, *([suite.understood] if suite.understood else [])]
 
 
 def schema() -> dict[str, Any]:

@@ -15,6 +15,7 @@ from wug.families.pairs.pair import Pair, Target, same, strata
 from wug.families.pairs.people import with_correlation_checks, with_correlations
 from wug.families.pairs.settings import GIVEN, Settings
 from wug.families.sampling import levels_of, limited, of_whole_file, sampled
+from wug.files import shortened
 from wug.labels import of_suite
 from wug.scores import Scores, Texts
 from wug.types import Check, Notice, Outcome, Request, Row, Scored, Scorer, Turn
@@ -63,6 +64,17 @@ class PairsSuite:
     def meta(self) -> Mapping[str, Any]:
         """What pages show beside the rows."""
         return {"format": self.format, "pairs": len(self.pairs)}
+
+    @property
+    def understood(self) -> str | None:
+        """What a column of the file was taken for, where that could be a surprise."""
+        contexts = [pair.context for pair in self.pairs if pair.context]
+        if not contexts:
+            return None
+        return (
+            f"the column 'context' of {len(contexts):,} of {len(self.pairs):,} pairs is read before both sentences, "
+            f"such as {shortened(contexts[0])!r}"
+        )
 
     __repr__ = of_suite
 

@@ -68,8 +68,8 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
 
 
 def _left_out(file: Path) -> str:
-    split = next((name for name in SPLITS if base_name(file).removeprefix("unrolled_").startswith(name)), None)
-    return "not a file of a test" if split is None else f"run with -S split={split}"
+    name = base_name(file).removeprefix("unrolled_")
+    return f"run with -S split={name}" if name in SPLITS else "not a file of a test, by its name"
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
@@ -93,10 +93,14 @@ def oracle(source: str, *, exception: bool = False) -> str:
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """The first answer to each source in a file of predictions, for `replay`."""
+    """The answer to each source in a file of predictions, for `replay`; InputError where a source has two."""
     from wug.families.pcfgset.predictions import answers
 
-    return {source: given[0] for source, given in answers(path).items()}
+    found = answers(path)
+    for source, given in found.items():
+        if len(set(given)) > 1:
+            raise InputError(f"{len(set(given))} different predictions for {source!r:.80}", file=path)
+    return {source: given[0] for source, given in found.items()}
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:

@@ -12,6 +12,7 @@ from wug.errors import InputError
 from wug.families.syntaxgym.faults import Faults, kind
 from wug.families.syntaxgym.measures import Measured, Tally
 from wug.families.syntaxgym.options import Choices, choices
+from wug.families.syntaxgym.options import metrics as metrics_of
 from wug.families.syntaxgym.parts import Region
 from wug.families.syntaxgym.read import conditions_needed, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
@@ -64,7 +65,8 @@ def read_evaluated(
 
 
 def _sentences(suite: SyntaxGymSuite, faults: Faults) -> tuple[dict[str, dict[str, Sentence]], tuple[str, ...]]:
-    metrics = suite.metrics
+    metrics, said = suite.metrics, suite.head.get("metric")
+    own = None if said is None else metrics_of([said] if isinstance(said, str) else said)[0]
     found: dict[str, dict[str, Sentence]] = {}
     for item in suite.items:
         measured = found.setdefault(str(item.number), {})
@@ -73,6 +75,9 @@ def _sentences(suite: SyntaxGymSuite, faults: Faults) -> tuple[dict[str, dict[st
             regions = []
             for region in condition.regions:
                 values = _values(region, metrics, f"{place}, region {region.number}", faults)
+                if not isinstance(region.extra.get("metric_value"), dict) and own not in (None, metrics[0]):
+                    message = f"metric_value is a number by {own!r}, and {metrics[0]!r} is asked for"
+                    faults.error(f"{place}, region {region.number}", message)
                 if len(values) < len(metrics):
                     metrics = metrics[:1]  # a single number says nothing about further metrics
                 empty = not region.text and not values[metrics[0]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from wug.errors import InputError, UnknownName
+from wug.errors import InputError, UnknownName, suggestion
 from wug.families.pairs.formats import alternating, blimp, focused, folders, linzen, marked, one_row, original, two_rows
 from wug.families.pairs.formats.focused import SENTENCES, WORDS, SentenceColumns, WordColumns
 from wug.families.pairs.formats.labels import Labels
@@ -55,6 +55,8 @@ FORMATS: Mapping[str, Format] = {
 }
 """By name; the first that recognises a file is taken."""
 
+UNLABELLED = ("original", "true-false", "marvin-linzen", "linzen", "lines")
+"""Formats whose files say themselves what patterns and pairs are called."""
 COLUMNS = ("good", "bad", "sentence", "form", "form_alt", "len_prefix")
 """The options that name the columns of a table of no known format."""
 
@@ -121,14 +123,23 @@ def _file(path: Path, name: str | None, labels: Labels) -> Parsed:
         raise InputError(f"{_unknown(path)}. {remedy}", file=path)
     if name not in FORMATS:
         raise UnknownName("format of minimal pairs", name, FORMATS)
+    if name in UNLABELLED and (column := labels.pattern or labels.item):
+        raise InputError(f"no column {column!r}: the format {name} has patterns and names of its own", file=path)
     return FORMATS[name].parse(path, labels)
 
 
 def _require_named(path: Path, parsed: Parsed, labels: Labels) -> None:
     """An error for a column that the user names and no pair has anything from."""
-    faulty = any(problem.level == "error" for problem in parsed.problems)
-    if labels.human is not None and not faulty and all(pair.human is None for pair in parsed.pairs):
-        raise InputError(f"no pair has a judgement by people in a column {labels.human!r}", file=path)
+    if any(problem.level == "error" for problem in parsed.problems):
+        return
+    columns = columns_of(head_of(path)) if path.is_file() else ()
+    if labels.human is not None and all(pair.human is None for pair in parsed.pairs):
+        message = f"no pair has a judgement by people in a column {labels.human!r}."
+        raise InputError(f"{message}{suggestion(labels.human, columns)}", file=path)
+    distinct = {id(pair.groups): pair.groups for pair in parsed.pairs}.values()
+    for name in labels.groups:
+        if not any(name in groups for groups in distinct):
+            raise InputError(f"no pair has anything in a column {name!r}.{suggestion(name, columns)}", file=path)
 
 
 def _unknown(path: Path) -> str:
@@ -202,9 +213,13 @@ def _folder(path: Path, options: Mapping[str, str], labels: Labels) -> Parsed:
     """The files of a folder as one suite; their formats may differ."""
     name = options.get("format")
     if name is not None and (name not in FORMATS or not FORMATS[name].in_folders):
-        known = [other for other, form in FORMATS.items() if form.in_folders]
-        raise UnknownName("format of a folder of minimal pairs", name, known)
-    files = [file for file, why in files_in(path, options).items() if not why]
+        joined = [other for other, form in FORMATS.items() if form.in_folders]
+        raise UnknownName("format of a folder of minimal pairs", name, joined)
+    known = files_in(path, options)
+    files = [file for file, why in known.items() if not why]
+    for pattern in labels.files:
+        if not any(folders.fits(file.relative_to(path), [pattern]) for file in known):
+            raise InputError(f"no file fits -S files={pattern}", file=path)
     if not files:
         raise InputError("no file in this folder is in a format of minimal pairs", file=path)
     alone = {key: value for key, value in options.items() if key != "files"}

@@ -25,14 +25,17 @@ def parse(path: Path, labels: Labels) -> Parsed:
             "-S lines=good-bad or -S lines=bad-good",
             file=path,
         )
-    lines = [(number, line.strip()) for number, line in enumerate(read_lines(path), 1) if line.strip()]
-    if lines and lines[0][1] == ",0":  # what a copy of CLiMP has for a header
-        lines = lines[1:]
-    problems = [
-        Problem("error", f"line {number}", "a tab in a line that should be a sentence")
-        for number, line in lines
-        if "\t" in line
-    ]
+    lines: list[tuple[int, str]] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(read_lines(path), 1):
+        if "\t" in line.strip():
+            problems.append(Problem("error", f"line {number}", "a tab in a line that should be a sentence"))
+        if line.strip() and not (line.strip() == ",0" and not lines):  # what a copy of CLiMP has for a header
+            lines.append((number, line.strip()))
+    for (above, _), (below, _) in zip(lines[::2], lines[1::2], strict=False):
+        if below != above + 1:
+            message = "an empty line between the two sentences of a pair"
+            problems.append(Problem("error", f"line {above + 1}", message))
     if len(lines) % 2:
         problems.append(Problem("error", "", f"{len(lines)} sentences, which are no whole number of pairs"))
     groups = GroupPool().of({"phenomenon": stem(path).rpartition("-")[0], "paradigm": stem(path)})

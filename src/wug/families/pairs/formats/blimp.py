@@ -41,7 +41,7 @@ def recognises(path: Path, head: str) -> bool:
 def parse(path: Path, labels: Labels) -> Parsed:
     """The pairs of a BLiMP file."""
     table = read_table(path)
-    problems = list(table.problems)
+    problems = [*table.problems, *labels.missing(table.header)]
     pairs: list[Pair] = []
     grouping, blind = Grouping(table.header, labels, _groups, *PARADIGMS), 0
     for number, record in enumerate(table.records, 1):
@@ -55,7 +55,7 @@ def parse(path: Path, labels: Labels) -> Parsed:
         target = _target(record, good, bad, problems)
         groups = grouping.of(record)
         human, context = labels.human_of(record, problems), context_of(record)
-        item = plain(record.fields.get(labels.item)) if labels.item else _item(record.fields, number)
+        item = (plain(record.fields.get(labels.item)) if labels.item else "") or _item(record.fields, number)
         pairs.append(Pair(item, good.strip(), bad.strip(), groups, target, human=human, context=context))
     return Parsed("blimp", pairs, problems, blind)
 

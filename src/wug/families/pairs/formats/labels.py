@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wug.families.pairs.pair import GroupPool
-from wug.families.tables import GROUPS, Record, number_of, plain
+from wug.families.tables import GROUPS, Record, need, number_of, plain
 from wug.types import Problem
 
 
@@ -39,6 +39,10 @@ class Labels:
     def human_of(self, record: Record, problems: list[Problem]) -> float | None:
         """What people judged of the pair of a row; None where nobody was asked."""
         return None if self.human is None else number_of(record, self.human, problems)
+
+    def missing(self, header: Sequence[str]) -> list[Problem]:
+        """Errors for the columns of patterns and names that a table lacks; groups may be those of another file."""
+        return need(tuple(header), tuple(name for name in (self.pattern, self.item) if name is not None))
 
     def named_columns(self) -> tuple[str, ...]:
         """The columns that the user names, all of which must be there."""

@@ -15,7 +15,7 @@ from statistics import fmean
 from wug.families.pairs.formats.labels import Labels
 from wug.families.pairs.formats.marked import stem
 from wug.families.pairs.pair import GroupPool, Pair, Parsed, Target
-from wug.families.tables import Record, number_of, plain, read_table, text_of
+from wug.families.tables import Record, Table, number_of, plain, read_table, text_of
 from wug.types import Problem
 
 Columns = tuple[str, str]
@@ -67,10 +67,11 @@ def parse(name: str, path: Path, labels: Labels) -> Parsed:
     """The pairs of a file in the format of that name."""
     layout = LAYOUTS[name]
     table = read_table(path, quoted=layout.quoted)
-    problems = list(table.problems)
+    problems = [*table.problems, *labels.missing(table.header), *_quoted(layout, table)]
     pool, common = GroupPool(), _of_the_file(layout, path)
     pairs: list[Pair] = []
-    for item, record in zip(_items(table.records, labels.item or layout.item), table.records, strict=True):
+    named = _items(table.records, layout.item) if labels.item is None else _named(table.records, labels.item)
+    for item, record in zip(named, table.records, strict=True):
         groups = common | _groups(layout, record) | labels.groups_of(record)
         human = labels.human_of(record, problems)
         found = list(layout.sentences(record, problems))
@@ -291,6 +292,21 @@ def _groups(layout: Layout, record: Record) -> dict[str, str]:
 
 
 _WHOLE = re.compile(r"^(\d+)\.0$")
+
+
+def _quoted(layout: Layout, table: Table) -> list[Problem]:
+    """A warning where a field is in quotation marks that its format does not take off."""
+    for record in table.records if not layout.quoted else ():
+        for value in record.fields.values():
+            if isinstance(value, str) and len(value) > 2 and value[0] == value[-1] == '"':
+                what = "count as part of the sentence: this format is not quoted"
+                return [Problem("warning", record.place, f"the quotation marks around {value!r} {what}")]
+    return []
+
+
+def _named(records: Sequence[Record], column: str) -> list[str]:
+    """The names in the column that the user names; a row without one goes by its number."""
+    return [plain(record.fields.get(column)) or str(number) for number, record in enumerate(records, 1)]
 
 
 def _items(records: Sequence[Record], column: str) -> list[str]:

@@ -50,7 +50,7 @@ def parse(name: str, path: Path, labels: Labels) -> Parsed:
     """The pairs of a file in the format of that name."""
     layout = LAYOUTS[name]
     table = read_table(path, header=layout.header, mend=layout.mend)
-    problems = list(table.problems)
+    problems = [*table.problems, *labels.missing(table.header)]
     common = {"language": layout.language} | ({"paradigm": stem(path)} if layout.named_by_file else {})
     pool, pairs = GroupPool(), []
     for item, good, bad in _paired(layout, table, problems):
@@ -59,6 +59,7 @@ def parse(name: str, path: Path, labels: Labels) -> Parsed:
             continue
         found = {group: " ".join(plain(good.fields.get(name)) for name in of) for group, of in layout.groups.items()}
         groups = pool.of(common | found | labels.groups_of(good))
+        item = plain(good.fields.get(labels.item)) or item if labels.item is not None else item
         pairs.append(Pair(item, ours.strip(), theirs.strip(), groups, human=_human(labels, good, bad, problems)))
     return Parsed(name, pairs, problems)
 
