@@ -47,6 +47,8 @@ def test_an_altered_file_is_not_run_under_the_name_of_its_set(mirror: Mirror, na
 
 def test_a_command_that_names_an_altered_set_fails_with_the_command_that_mends_it(mirror: Mirror) -> None:
     altered(data.get("guarded", accept=True))
+    assert not data.fetched("guarded")
+    assert "not fetched: wug data get guarded --accept" in wug("data", "show", "guarded").out
     refused(wug("run", "guarded", "--model", "wug-causal"), "wug data get guarded --accept")
 
 

@@ -44,8 +44,9 @@ def missing(selection: Selection) -> list[File]:
 
 
 def fetched(name: str) -> bool:
-    """Whether all of a set or a part is on this machine."""
-    return not missing(find(name))
+    """Whether all of a set or a part is on this machine, with the content that the catalogue knows."""
+    selection = find(name)
+    return not missing(selection) and not altered(selection.set, selection.files)
 
 
 def paths(name: str) -> list[Path]:
