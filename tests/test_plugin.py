@@ -1,4 +1,4 @@
-"""The sample package in `examples/plugin`, installed and used as wug's own families and backends are."""
+"""The sample package in `examples/plugin`, installed and used like wug's own families and backends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ SHORTER = sum(len(right) < len(wrong) for _, right, wrong, _ in NOUNS)
 """Nouns that a model gets right which finds letters surprising, and nothing else."""
 PAGES = """
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from browsing import client_of
 from wug.results.store import Store
@@ -103,6 +105,70 @@ def test_the_pages_have_it_too(installed: Path, run: Path, tmp_path: Path) -> No
     assert "This is a wug. Now there are two …" in pages
     assert "<ins>gutches</ins>" in pages
     assert "the right plural is more probable than the wrong one" in pages
+
+
+def test_the_package_conforms(installed: Path) -> None:
+    python(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", EXAMPLE / "tests")
+
+
+def test_the_familys_own_columns_are_written(installed: Path, run: Path) -> None:
+    found = wug(installed, run, "run", EXAMPLE / "berko.plurals", "--model", "letters:2", "--format", "tsv")
+    head, *rows = found.splitlines()
+    assert head.split("\t") == ["suite", "noun", "right", "wrong", "chosen"]
+    assert [row.split("\t")[1:4] for row in rows] == [noun[:3] for noun in NOUNS]
+
+
+def test_without_a_model_the_one_that_the_family_names_is_used(installed: Path, tmp_path: Path) -> None:
+    said = wug(installed, tmp_path / "wug.db", "run", EXAMPLE / "berko.plurals", "--format", "json", "--dry-run")
+    assert "wug-causal" in said
+
+
+EXECUTORS = [
+    ["--executor", "serial"],
+    ["--executor", "processes", "--workers", "2"],
+    pytest.param(["--executor", "ray"], marks=pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray")),
+]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda given: given[1])
+def test_a_sweep_of_its_models_runs_on_every_executor(installed: Path, tmp_path: Path, executor: list[str]) -> None:
+    """The name of one model contains `?`, and `--device` reaches the backend."""
+    models = ("--model", "letters:2", "--model", "letters:vowel?1:2")
+    store = tmp_path / "wug.db"
+    given = ("run", EXAMPLE / "berko.plurals", *models, "--device", "cpu", "--format", "json", *executor)
+    results = json.loads(wug(installed, store, *given))
+    assert [result["model"] for result in results] == ["letters/2", "letters/vowel?1:2"]
+    assert [result["status"] for result in results] == ["complete", "complete"]
+    # An extra e takes 2 bits of the one and 1 bit of the other, any other letter 2 bits of both.
+    bits = [(2, 2), (1, 2)]
+    for result, (vowel, other) in zip(results, bits, strict=True):
+        margins = [_bits(wrong, vowel, other) - _bits(right, vowel, other) for _, right, wrong, _ in NOUNS]
+        (margin,) = (e["value"] for e in result["estimates"] if (e["check"], e["group"]) == ("margin", "all"))
+        assert margin == pytest.approx(sum(margins) / len(NOUNS))
+
+
+def _bits(word: str, vowel: int, other: int) -> int:
+    return sum(vowel if letter in "aeiou" else other for letter in word)
+
+
+PREFETCHED = """
+import threading
+import wug
+from wug_plurals import letters
+
+found = []
+letters.prefetch = lambda spec: found.append(spec.name)
+wug.run("berko.plurals", ["letters:1", "letters:vowel?1:2"])
+for thread in threading.enumerate():
+    if thread.name == "wug-prefetch":
+        thread.join()
+print(found)
+"""
+
+
+def test_the_next_model_of_a_sweep_is_prefetched(installed: Path, tmp_path: Path) -> None:
+    script = PREFETCHED.replace("berko.plurals", str(EXAMPLE / "berko.plurals"))
+    assert python(installed, "-c", script).strip() == "['vowel?1:2']"
 
 
 def test_a_faulty_file_is_refused_with_its_lines(installed: Path, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_the_gallery_shows_no_output() -> None:
 
 def test_the_sample_package_is_shown_as_it_is() -> None:
     shown = [block for block in blocks(ROOT / "docs" / "plugins.md") if block.title]
-    assert len(shown) == 2
+    assert len(shown) == 3
     for block in shown:
         assert block.body.strip() == (ROOT / str(block.title)).read_text(encoding="utf-8").strip()
 

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from wug.errors import InputError
+from wug.families.sampling import sampled
 from wug.files import checksum, read_lines
-from wug.types import Check, Outcome, Problem, Request, Scorer
+from wug.types import Check, Outcome, Problem, Request, Result, Scorer
 
-OPTIONS: Mapping[str, str] = {}
+OPTIONS = ()
+BUILTIN_MODEL = "wug-causal"
+BREAKDOWN = ("ending",)
 CHECKS = (
     Check("plural", meaning="the right plural is more probable than the wrong one"),
     Check("margin", unit="bits", headline=False, meaning="by how many bits the wrong plural is more surprising"),
@@ -53,10 +56,11 @@ class Plurals:
         return len(self.nouns)
 
     def sample(self, items: int) -> Plurals:
-        """The same suite with only so many nouns, spread evenly over it."""
+        """At most this many nouns, of every ending in proportion; a larger sample contains a smaller one."""
         if items >= len(self.nouns):
             return self
-        chosen = tuple(self.nouns[place * len(self.nouns) // items] for place in range(items))
+        places = sampled(len(self.nouns), items, lambda place: (self.nouns[place].ending,))
+        chosen = tuple(self.nouns[place] for place in places)
         return replace(self, nouns=chosen, options={**self.options, "limit": str(items)})
 
     def requests(self) -> list[Request]:
@@ -105,6 +109,13 @@ def check(path: Path) -> list[Problem]:
         if len(line.split("\t")) != 4
     ]
     return found or ([] if any(_lines(path)) else [Problem("error", "", "there is no noun in it")])
+
+
+def tsv(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Columns and rows for `--format tsv`: one row per noun."""
+    judged = [(result.suite, row) for result in results for row in result.outcomes if row.check == "plural"]
+    rows = [(suite, row.item, row.detail["right"], row.detail["wrong"], row.value) for suite, row in judged]
+    return ("suite", "noun", "right", "wrong", "chosen"), rows
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
