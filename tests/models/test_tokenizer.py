@@ -234,3 +234,22 @@ def test_a_tokenizer_whose_expression_gives_up_on_a_text_is_a_message(tmp_path: 
     model = opened(folder)
     with pytest.raises(ModelError, match=r"the tokenizer fails on a text: .*retry-limit-in-match over"):
         model.score([Request("the keys to the cabinet are on the table and nobody saw them here!")])
+
+
+@pytest.mark.parametrize("code", ["pass", "def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)"])
+def test_a_tokenizer_class_of_the_model_itself_is_used_only_where_it_is_trusted_and_agrees_with_the_file(
+    tmp_path: Path, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tiny.save_causal(tmp_path / "m", "gpt2", tokenizer=KINDS["words"](TEXTS))
+    own = f"from transformers import PreTrainedTokenizerFast\nclass Own(PreTrainedTokenizerFast):\n    {code}\n"
+    (folder / "own.py").write_text(own, encoding="utf-8")
+    change(folder / "tokenizer_config.json", tokenizer_class="Own", auto_map={"AutoTokenizer": ["own.Own", None]})
+    assert spans(opened(folder), "the boy") == [(0, 3), (4, 7)]
+    assert "the tokenizer's code of its own (own.Own) is not run" in caplog.text
+    if code == "pass":
+        assert spans(opened(folder, trust_remote_code="yes"), "the boy") == [(0, 3), (4, 7)]
+    else:  # transformers rebuilds it from the vocabulary alone
+        with pytest.raises(
+            ModelError, match=r"code of its own \(own\.Own\) tokenizes .* differently from tokenizer\.json"
+        ):
+            opened(folder, trust_remote_code="yes")

@@ -55,11 +55,24 @@ def load_tokenizer(where: str, spec: ModelSpec, settings: Mapping[str, Any]) -> 
         if isinstance(error, ImportError) or "trust_remote_code" in str(error):
             raise
         return _read(where, file, spec, settings)
+    own = (found.init_kwargs.get("auto_map") or {}).get("AutoTokenizer") or ()
+    if own and not settings.get("trust_remote_code"):
+        log.warning(
+            "%s: the tokenizer's code of its own (%s) is not run. If you trust it, add -M trust_remote_code=yes",
+            spec,
+            own[0],
+        )
     if not found.is_fast or type(found) is transformers.PreTrainedTokenizerFast:
         return found
     probe = differing_probe(found, Tokenizer.from_file(str(file)))
     if probe is None:
         return found
+    if own and settings.get("trust_remote_code"):
+        raise ModelError(
+            f"{spec}: the tokenizer's code of its own ({own[0]}) tokenizes {probe!r} differently from tokenizer.json. "
+            "Which of the two the model was trained with is unknown. Remove auto_map from tokenizer_config.json to use "
+            "the file, or remove the file to use the code"
+        )
     log.warning(
         "%s: transformers rebuilds the tokenizer as %s, which tokenizes %r differently from the model's "
         "tokenizer.json. wug uses tokenizer.json",
