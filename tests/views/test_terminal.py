@@ -10,7 +10,7 @@ from rich.console import Console
 
 from wug.types import Check, Estimate, Result, Signature
 from wug.views.table import cells
-from wug.views.terminal import show
+from wug.views.terminal import across_suites, show
 
 
 def shown(*results: Result, by: Sequence[str] | None = None) -> str:
@@ -97,3 +97,26 @@ def test_a_result_without_a_judged_item_says_so_whatever_its_family() -> None:
     assert "no item was judged" in shown(found)
     assert "predictions" not in shown(found)
     assert "4 of 4 pairs not judged" in shown(found)
+
+
+def test_many_suites_end_with_the_means_of_the_field_that_their_family_declares() -> None:
+    """SyntaxGym: the mean over suites for each circuit, then the mean of the circuits: (75 + 50) / 2."""
+    values = [("a", "Agreement", 1.0), ("b", "Agreement", 0.5), ("c", "Licensing", 0.5)]
+    results = [
+        Result(name, "syntaxgym", "causal/x@1", "complete", Signature(), 4, (
+            Estimate("all_predictions", "all", value, 4), Estimate("all_predictions", f"circuit={circuit}", value, 4),
+        ))
+        for name, circuit, value in values
+    ]  # fmt: skip
+    out = io.StringIO()
+    show(results, Console(file=out, width=100))
+    rows = [line.split() for line in out.getvalue().splitlines()]
+    assert ["circuit", "mean", "of", "suites", "suites"] in rows
+    assert ["Agreement", "75.0", "%", "2"] in rows
+    assert ["Licensing", "50.0", "%", "1"] in rows
+    assert ["macro", "average", "62.5", "%", "3"] in rows
+
+
+def test_a_family_that_declares_no_such_field_has_no_table_of_means() -> None:
+    result = Result("a", "unknown", "m", "complete", Signature(), 1, (Estimate("x", "circuit=A", 1.0, 1),))
+    assert list(across_suites([result, result])) == []
