@@ -203,3 +203,20 @@ def test_a_folder_of_alternating_lines_says_how_to_read_them(tmp_path: Path) -> 
     put(tmp_path, a__txt="A cat.\nA cats.\n")
     refused(wug("run", tmp_path), "a.txt: its content is in no format that wug reads", "add -S lines=good-bad")
     assert sizes(tmp_path, lines="good-bad") == {tmp_path.name: 1}
+
+
+@pytest.mark.parametrize(("name", "text"), [("gen.tsv", GOLD), ("test.src", "copy A1\n")])
+def test_a_file_of_another_split_than_is_asked_for_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "test.tgt").write_text("A1\n", encoding="utf-8")
+    split = name.partition(".")[0]
+    with pytest.raises(InputError, match=f"it is the split {split}, and split=dev is asked for"):
+        open_suites(str(tmp_path / name), {"split": "dev"})
+    assert len(open_suites(str(tmp_path / name), {"split": split})) == 1
+
+
+def test_with_a_split_no_other_gold_file_of_a_folder_is_run(tmp_path: Path) -> None:
+    put(tmp_path, gen__tsv=GOLD, extra__tsv=GOLD, dev__tsv=GOLD)
+    assert sizes(tmp_path) == {"cogs-gen": 1, "cogs-dev": 1, "extra": 1}
+    assert sizes(tmp_path, split="gen") == {"cogs-gen": 1}
+    assert "extra.tsv: left out: not in the split gen" in wug("check", tmp_path, "-S", "split=gen").out

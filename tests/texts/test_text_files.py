@@ -204,3 +204,10 @@ def test_rows_without_a_text_are_counted(tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", "id,s\n1,Go.\n2,\n3, \n")
     said = wug("surprisal", path, "--column", "s", "--no-entropy", "--no-cache")
     assert "t.csv: 2 of 3 rows have no text in the column 's': they have no words, and no rows here" in said.err
+
+
+def test_lines_with_several_words_are_counted_where_words_are_given_one_per_line(tmp_path: Path) -> None:
+    said = wug(
+        "surprisal", write(tmp_path, "w.txt", "The\nbig cat\n"), "--words", "given", "--no-entropy", "--no-cache"
+    )
+    assert "w.txt: 1 of 2 lines has several words (line 2, 'big cat'), and counts as one word" in said.err

@@ -136,6 +136,10 @@ def _text(group: Sequence[_Sentence], *, named: bool) -> Text:
 def _plain_words(path: Path, lines: Sequence[str]) -> Iterator[_Sentence]:
     """A word a line, sentences parted by blank lines."""
     sentence = _Sentence()
+    several = [(number, line.strip()) for number, line in enumerate(lines, 1) if len(line.split()) > 1]
+    if several:
+        what = "lines with several words, each of which counts as one word; the first"
+        log.warning("%s: %d %s: line %d, %r", path, len(several), what, several[0][0], several[0][1][:60])
     for number, line in enumerate([*lines, ""], 1):
         word = line.strip()
         if "\t" in word:

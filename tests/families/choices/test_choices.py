@@ -399,3 +399,19 @@ def test_the_check_shows_which_option_is_right(tmp_path: Path) -> None:
     assert wug("check", path).out.splitlines()[1:] == [
         "  read as table; first item: 'A key opens a lock' (right), 'A key opens a cloud'"
     ]
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "message"),
+    [
+        ("Context1,Context2,Target1,Target2\nA,B,C,D\n", {"item": "Target1"}, "item is for tables"),
+        ("context,option_1,option_2,answer\nA,B,C,1\n", {"compare": "targets"}, "compare=targets is for EWoK"),
+    ],
+)
+def test_an_option_that_the_format_does_not_have_is_refused(
+    tmp_path: Path, row: str, options: dict[str, str], message: str
+) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text(row, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        choices.read(path, options)

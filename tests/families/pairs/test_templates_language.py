@@ -171,6 +171,7 @@ NOUN = '[lexicon.noun]\nforms = ["sing", "plur"]\nitems = [["cat", "cats"]]\n'
     ("text", "complaint"),
     [
         ("x = ", "not TOML"),
+        ("patern = 3", "unknown key 'patern'. Did you mean 'pattern'?"),
         ("", "lexicon"),
         (NOUN, r"no \[\[pattern\]\]"),
         (NOUN + '[[pattern]]\ncategory = "c"\n', "name is missing"),

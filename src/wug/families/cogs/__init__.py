@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.families.cogs.predictions import read_predictions
-from wug.families.cogs.read import looks_like_gold, problems, read_gold
+from wug.families.cogs.read import looks_like_gold, plain_name, problems, read_gold
 from wug.families.cogs.settings import OPTIONS, SPLITS, Settings
 from wug.families.cogs.suite import CogsSuite
 from wug.files import head as head_of
@@ -37,8 +37,11 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
     """The files of a COGS folder; why one of them is not read."""
     if not recognises(folder, ""):
         return {}
-    asked = read_options(OPTIONS, options, "cogs")["split"] or [name for name in SPLITS if name != "train"]
-    return {file: "" if name in asked else f"run with -S split={name}" for name, file in _files(folder).items()}
+    chosen = read_options(OPTIONS, options, "cogs")["split"]
+    asked = chosen or [name for name in SPLITS if name != "train"]
+    found = {file: "" if name in asked else f"run with -S split={name}" for name, file in _files(folder).items()}
+    others = [file for file in sorted(folder.glob("*.tsv*")) if looks_like_gold(head_of(file))] if chosen else []
+    return dict.fromkeys(others, f"not in the split {', '.join(chosen or ())}") | found
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
@@ -47,6 +50,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite]:
     dialect = values["dialect"]
     chosen = Settings(values["reference_compat"], values["smatch"], values["bleu"], values["seed"])
     if not path.is_dir():
+        name = plain_name(path)
+        if values["split"] and name in SPLITS and name not in values["split"]:
+            raise InputError(f"it is the split {name}, and split={options['split']} is asked for", file=path)
         return [CogsSuite(read_gold(path, dialect), chosen)]
     files = _files(path)
     wanted = values["split"] or [name for name in files if name != "train"]

@@ -75,6 +75,9 @@ def _left_out(file: Path) -> str:
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     """The tests of a folder or a file, or an error with the place of every fault."""
     split = read_options(OPTIONS, options, "pcfgset")["split"]
+    name = base_name(path).removeprefix("unrolled_")
+    if "split" in options and not path.is_dir() and name in SPLITS and name != split:
+        raise InputError(f"it is the split {name}, and split={split} is asked for", file=path)
     tests = find_tests(path, split)
     if not tests:
         raise InputError(f"no {split} set here: no {split}.src, unrolled_{split}.tsv or the like", file=path)

@@ -47,6 +47,10 @@ def format_of(head: str) -> str | None:
 def parse(path: Path, settings: Settings) -> Parsed:
     """The items of a file."""
     name = settings.format or _named(path, settings)
+    if settings.item is not None and name != "table":
+        raise InputError(f"item is for tables: the format {name} names its items itself", file=path)
+    if settings.compare == "targets" and name != "ewok":
+        raise InputError(f"compare=targets is for EWoK, and this is {name}", file=path)
     table = read_table(path)
     needed = FORMATS[name].columns if name != "table" else plain.needed(settings, table.header)
     problems = [*table.problems, *need(table.header, needed), *need(table.header, settings.groups)]

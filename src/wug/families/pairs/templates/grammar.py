@@ -90,6 +90,9 @@ def load(source: Path | str | None = None) -> Grammar:
 def _data(path: Path) -> dict[str, Any]:
     """The contents of a file, with those of the one that it extends underneath."""
     data = parse_toml(read_text(path), path)
+    known = ("extends", "language", "function_words", "lexicon", "pattern")
+    if unknown := next((key for key in data if key not in known), None):
+        raise InputError(f"unknown key {unknown!r}.{suggestion(unknown, known)}", file=path)
     parent = data.pop("extends", None)
     if parent is None:
         return data
