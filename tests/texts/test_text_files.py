@@ -207,7 +207,7 @@ def test_rows_without_a_text_are_counted(tmp_path: Path) -> None:
 
 
 def test_lines_with_several_words_are_counted_where_words_are_given_one_per_line(tmp_path: Path) -> None:
-    said = wug(
-        "surprisal", write(tmp_path, "w.txt", "The\nbig cat\n"), "--words", "given", "--no-entropy", "--no-cache"
-    )
-    assert "w.txt: 1 of 2 lines has several words (line 2, 'big cat'), and counts as one word" in said.err
+    source = write(tmp_path, "w.txt", "The\nbig cat\n")
+    said = wug("surprisal", source, "--words", "given", "--no-entropy", "--no-cache").err
+    what = "1 lines with several words, each of which counts as one word; the first: line 2, 'big cat'"
+    assert f"w.txt: {what}" in said
