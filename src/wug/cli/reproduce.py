@@ -34,7 +34,7 @@ MINIATURE = "In miniature: the shape of the table, not its numbers."
 @click.option("--dry-run", is_flag=True, help="Print the steps, and take none.")
 @click.option("--so-far", is_flag=True, help="Print the table as far as it is known, and take no step.")
 @click.option("--jobs", type=common.POSITIVE, help="Steps side by side, on each GPU.  [default: 3 on a GPU, else 1]")
-@click.option("--executor", type=click.Choice(("local", "ray")), default="local", help="ray: on a Ray cluster.")
+@click.option("--executor", type=click.Choice(("processes", "ray")), default="processes", help="ray: on a Ray cluster.")
 @click.option("--device", envvar="WUG_DEVICE", help="Where to train: cpu, cuda, cuda:1.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Of the table.  [default: table, or as -o says]")
 @click.option("-o", "--output", type=common.OUTPUT_FILE, help="Write the table there: .html a page, .json, .md, .tex.")
