@@ -187,3 +187,12 @@ def _imported_names(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_module_hooks_into_the_interpreter() -> None:
+    """Commands end, collect garbage and write JSON as every Python program does."""
+    hooks = {"_shutdown", "_run_exitfuncs", "c_make_encoder", "set_threshold"}
+    for path in MODULES:
+        names = {node.attr for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute)}
+        strings = {node.value for node in ast.walk(tree_of(path)) if isinstance(node, ast.Constant)}
+        assert not hooks & (names | strings), path
