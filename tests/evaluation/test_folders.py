@@ -220,3 +220,20 @@ def test_with_a_split_no_other_gold_file_of_a_folder_is_run(tmp_path: Path) -> N
     assert sizes(tmp_path) == {"cogs-gen": 1, "cogs-dev": 1, "extra": 1}
     assert sizes(tmp_path, split="gen") == {"cogs-gen": 1}
     assert "extra.tsv: left out: not in the split gen" in wug("check", tmp_path, "-S", "split=gen").out
+
+
+def test_compressed_companions_are_one_suite_with_their_file(tmp_path: Path) -> None:
+    files = {"a.text": "the cat is here\n", "a.gold": "2\tis\tare\t0\n", "a.eval": "2\n"}
+    files |= {"b.src": "copy A1\n", "b.tgt": "A1\n"}
+    for name, text in files.items():
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    assert sorted(suite.kind for suite in open_suites(str(tmp_path))) == ["pairs", "pcfgset"]
+    assert wug("check", tmp_path).out.count(": good") == 2
+    put(tmp_path, a__tab="pattern\tsent\tsent_alt\nx\tCats sleep.\tCats sleeps.\n")
+    assert sizes(tmp_path) == {"a": 1, f"{tmp_path.name}_b": 1}
+
+
+def test_with_a_kind_files_of_other_families_are_named_as_such(tmp_path: Path) -> None:
+    put(tmp_path, a__csv=RUSSIAN, number__json=syntaxgym())
+    said = wug("check", tmp_path, "--kind", "pairs").out
+    assert f"{tmp_path / 'number.json'}: 1 warning\n  warning: not read: not recognised as pairs" in said

@@ -13,7 +13,7 @@ from wug.families.tables import columns_of
 from wug.files import head, require_text, shortened
 from wug.options import names
 
-SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".text", ".src", ".gz")
+SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """Suffixes of files with test data."""
 MAX_FILES = 2000
 EMPTY = "the file is empty"
@@ -89,7 +89,7 @@ class _Scan:
         self._families, self._options = families, options
         self._made = Contents()
         self._known: set[Path] = set()
-        self._companions: list[Path] = []
+        self._companions: dict[Path, str] = {}
         """Files that a family recognises, though their names do not end as those of test data."""
 
     def folder(self, folder: Path) -> None:
@@ -121,21 +121,29 @@ class _Scan:
     def _file(self, path: Path) -> None:
         start = head(path)
         family = next((name for name, module in self._families if module.recognises(path, start)), None)
-        if path.name.lower().endswith(SUFFIXES):
+        if _is_data(path):
             if family is None:
-                self._made.unread[path] = why_not(path)
+                why = why_not(path)
+                chosen = len(self._families) == 1 and why != EMPTY
+                self._made.unread[path] = f"not recognised as {self._families[0][0]}" if chosen else why
             else:
                 self._made.found.append((path, family))
         elif family is not None:
-            self._companions.append(path)
+            self._companions[path] = family
         else:
             self._made.ignored[path] = "not a file of test data, by its name"
 
     def contents(self) -> Contents:
-        """What was found; a file such as `a.tgt` is read with `a.src`."""
+        """What was found; a file such as `a.tgt` is read with `a.src`, and `a.gold` with `a.text`."""
         read = {(file.parent, _stem(file)) for file, _ in self._made.found}
-        alone = [file for file in self._companions if (file.parent, _stem(file)) not in read]
-        self._made.unread.update((file, "name the file itself to read it") for file in alone)
+        for file, family in sorted(self._companions.items(), key=lambda one: _suffix(one[0]) != ".text"):
+            if (file.parent, _stem(file)) in read:
+                continue
+            if _suffix(file) == ".text":
+                self._made.found.append((file, family))
+                read.add((file.parent, _stem(file)))
+            else:
+                self._made.unread[file] = "name the file itself to read it"
         return self._made
 
 
@@ -147,6 +155,15 @@ def _files_in(family: ModuleType, folder: Path, options: Mapping[str, str]) -> M
     own = {name: value for name, value in options.items() if name in names(family.OPTIONS)}
     found: Mapping[Path, str] = offered(folder, own)
     return found
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file is one of test data by its name; a compressed one by the name in it, if that has a suffix."""
+    return _suffix(path) in SUFFIXES or (path.suffix == ".gz" and not _suffix(path))
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def _stem(path: Path) -> str:
