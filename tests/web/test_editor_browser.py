@@ -180,7 +180,7 @@ def test_a_whole_table_with_items_and_conditions_is_pasted_into_an_empty_suite(
     cell(page, 1, column).click()
     paste(page, "item\tcondition\tnoun\tverb\n1\tsg\tboy\tswims\n\tpl\tboys\tswim\n7\tsg\tgirl\tsees\n\tpl\tgirls\tsee")
     expect(page.locator("#notices")).to_contain_text(
-        "Read as a wide table: 2 conditions × 2 items, regions noun, verb; no predictions."
+        "Read as a wide table: 2 conditions × 2 items, regions noun, verb; no predictions; first sentence: boy swims."
     )
     assert grid(page) == [
         ["noun", "verb"],
@@ -199,7 +199,9 @@ def test_a_table_pasted_over_a_suite_goes_where_its_items_conditions_and_regions
     cell(page, 1, 2).click()
     rows = "item,condition,rest,verb\n1,match_sing,now .,runs\n2,match_sing,here .,eats\n"
     paste(page, f"# prediction: (verb;%match_sing%) < 9\n{rows}")
-    expect(page.locator("#notices")).to_contain_text("1 condition × 2 items, regions rest, verb; 1 prediction.")
+    expect(page.locator("#notices")).to_contain_text(
+        "1 condition × 2 items, regions rest, verb; 1 prediction; first sentence: now . runs."
+    )
     assert grid(page)[0] == ["subject", "modifier", "verb", "rest"]
     assert grid(page)[1] == ["match_sing", "The boy", "near the dogs", "runs", "now ."]
     assert grid(page)[5] == ["match_sing", "", "", "eats", "here ."]
