@@ -251,7 +251,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: str, messag
 @pytest.mark.parametrize("content", ["[]", "{}", '{"architectures": null}', '{"architectures": ["Oracle", 3]}'])
 def test_a_bare_folder_that_says_nothing_of_its_kind_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(ModelError, match="does not say what kind of model|expected a JSON object"):
+    with pytest.raises(ModelError, match=r"does not say what kind of model|expected a JSON object"):
         model_spec(str(tmp_path))
 
 
