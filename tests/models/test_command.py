@@ -320,10 +320,13 @@ def test_the_identity_changes_with_the_command_and_the_files_it_names(tmp_path: 
     assert load(text, id="v2").options == {"command": text, "id": "v2"}
 
 
-def test_there_is_no_shell() -> None:
-    assert ask("cat $HOME ; {source}", []) == []
+def test_there_is_no_shell(tmp_path: Path) -> None:
+    """A shell would make the file before it fails, and write the value of HOME."""
     with pytest.raises(ModelError, match="failed"):
-        ask("cat {source} ; rm", ["a"])
+        ask(f"cat {{source}} ; touch {tmp_path}/made ; false", ["a"])
+    assert not (tmp_path / "made").exists()
+    echo = "import sys; print(sys.argv[1] + ' ' + open(sys.argv[2]).read().strip())"
+    assert ask(f"{sys.executable} -c {echo!r} $HOME {{source}}", ["a"]) == ["$HOME a"]
 
 
 def test_a_commands_name_is_everything_behind_its_kind() -> None:
