@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -44,7 +45,7 @@ ALLOWED = {
     "api": CORE | {"api", "evaluation", "families", "models", "results", "texts", "views"},
     "testing": CORE | {"evaluation", "results", "views", "web"},
     "texts": CORE | {"evaluation", "families", "models", "results", "texts"},
-    "web": CORE | {"evaluation", "families", "results", "views", "web"},
+    "web": CORE | {"evaluation", "results", "views", "web"},
     "reproduce": CORE | {"data", "evaluation", "reproduce", "results", "views"},
 }
 HEAVY = {
@@ -146,6 +147,15 @@ def test_heavy_packages_are_imported_inside_functions() -> None:
 def test_only_the_web_layer_imports_it_at_the_top_of_a_module() -> None:
     for path in (path for path in MODULES if layer(path) != "web"):
         found = {name for name in imports(path, top_only=True) if name.startswith("wug.web")}
+        assert not found, path.relative_to(SOURCE)
+
+
+def test_the_site_names_no_family_and_no_backend() -> None:
+    """What it needs of one is declared there: `editor`, `view`, `TRAITS`."""
+    ordinary_words = {"choices", "pairs", "command", "endpoint", "prompt", "replay"}
+    names = {*registry.names("families"), *registry.names("models"), "circuit"} - ordinary_words
+    for path in (path for path in MODULES if layer(path) == "web"):
+        found = names & set(re.findall(r"[a-z0-9_]+", path.read_text(encoding="utf-8").lower()))
         assert not found, path.relative_to(SOURCE)
 
 

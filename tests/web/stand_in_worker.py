@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from wug.errors import ModelError
+from wug.evaluation.handle import ModelHandle
 from wug.types import Request, Scored, Token
 from wug.web.jobs.worker import main
 
@@ -108,12 +109,12 @@ KINDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def load(name: str) -> Any:
+def load(name: str) -> ModelHandle:
     with Path(sys.argv[1]).open("a") as log:
         log.write(f"{name}\n")
     if name == "missing":
         raise ModelError("no such model 'missing'")
-    return KINDS.get(name.partition(":")[0], Words)(name)
+    return ModelHandle.around(KINDS.get(name.partition(":")[0], Words)(name))
 
 
 def _tokens(text: str) -> list[Token]:

@@ -29,7 +29,7 @@ class JobStopped(KeyboardInterrupt):
 class JobTask(Protocol):
     """A picklable function that runs in the worker with an open model."""
 
-    def __call__(self, model: Any, report: ReportProgress) -> Any:
+    def __call__(self, model: ModelHandle, report: ReportProgress) -> Any:
         """Run; the result is pickled and sent back."""
 
 
@@ -79,11 +79,9 @@ def likeliest_tokens(text: str, position: int, count: int) -> JobTask:
 
 
 def _run_suites(
-    suites: tuple[Suite, ...], store: Path, cache: Path | None, command: str, model: Any, report: ReportProgress
+    suites: tuple[Suite, ...], store: Path, cache: Path | None, command: str, model: ModelHandle, report: ReportProgress
 ) -> int:
-    request = RunRequest(
-        suites=suites, models=[_handle(model)], store=store, cache=cache, command=command, origin="editor"
-    )
+    request = RunRequest(suites=suites, models=[model], store=store, cache=cache, command=command, origin="editor")
     (run,) = execute(request, lambda event: report(*event.requests)).found.values()
     failed = [result for result in run.results if result.status == "failed"]
     if failed:
@@ -92,18 +90,13 @@ def _run_suites(
     return run.number
 
 
-def _score_texts(texts: tuple[str, ...], path: Path | None, model: Any, report: ReportProgress) -> list[Scored]:
-    handle = _handle(model)
-    if handle.returns != "scores":
-        raise ModelError(f"{handle.id} generates text and cannot score sentences")
+def _score_texts(texts: tuple[str, ...], path: Path | None, model: ModelHandle, report: ReportProgress) -> list[Scored]:
+    if model.returns != "scores":
+        raise ModelError(f"{model.id} generates text and cannot score sentences")
     with opened_cache(path) as cache:
         requests = [Request(text, reading=Reading(distribution=True)) for text in texts]
-        return list(CachedModel(handle, cache, report).score(requests))
+        return list(CachedModel(model, cache, report).score(requests))
 
 
-def _likeliest_tokens(text: str, position: int, count: int, model: Any, report: ReportProgress) -> list[Token]:
-    return _handle(model).likeliest(text, position, count)
-
-
-def _handle(model: Any) -> ModelHandle:
-    return model if isinstance(model, ModelHandle) else ModelHandle.around(model)
+def _likeliest_tokens(text: str, position: int, count: int, model: ModelHandle, report: ReportProgress) -> list[Token]:
+    return model.likeliest(text, position, count)

@@ -14,13 +14,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 from wug.errors import WugError
+from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import open_model
 from wug.web.jobs.tasks import JobStopped, RunTask, StopTask, TaskEnded, TaskProgress
 
-LoadModel: TypeAlias = Callable[[str], Any]
+LoadModel: TypeAlias = Callable[[str], ModelHandle]
 
 MAX_LOADED_MODELS = 2
 PROGRESS_INTERVAL_SECONDS = 0.1
@@ -44,7 +45,7 @@ class Worker:
         self._tasks: queue.SimpleQueue[RunTask | None] = queue.SimpleQueue()
         self._stopped: set[str] = set()
         self._server_gone = threading.Event()
-        self._loaded: OrderedDict[str, Any] = OrderedDict()
+        self._loaded: OrderedDict[str, ModelHandle] = OrderedDict()
 
     def run(self) -> None:
         """Run tasks until the server is gone."""
@@ -80,7 +81,7 @@ class Worker:
             _log.exception("%s failed", command.model)
             return TaskEnded("failed", error=f"{command.model} failed: {type(error).__name__}: {error}")
 
-    def _model(self, command: RunTask) -> Any:
+    def _model(self, command: RunTask) -> ModelHandle:
         name = command.model
         if name not in self._loaded:
             self._raise_if_stopped(command)
