@@ -1,4 +1,6 @@
 /* The check: what `wug check` will say of the file, while it is being written, with links to the cells. */
+import { send } from "./site.js";
+
 const CHECK = 250;
 
 export const makeChecking = ({ state, textOf, predictions, grid }) => {
@@ -9,7 +11,7 @@ export const makeChecking = ({ state, textOf, predictions, grid }) => {
     const mine = (asked += 1), was = state();
     try {
       const body = `{"formulas":${JSON.stringify(was.predictions.map(({ text }) => text))},"document":${textOf()}}`;
-      const answer = await wug.send("/editor/check.json", { body, headers: { "Content-Type": "application/json" } });
+      const answer = await send("/editor/check.json", { body, headers: { "Content-Type": "application/json" } });
       const said = await answer.json();
       if (mine !== asked) return;
       if (!answer.ok) throw new Error(said.error);

@@ -8,7 +8,7 @@ const pattern = (text, { word, exact }) => {
 };
 
 /* Every place where a text stands, from top to bottom. */
-export const matchesOf = (state, text, how) => {
+const matchesOf = (state, text, how) => {
   if (!text) return [];
   const sought = pattern(text, how), found = [];
   model.rowsOf(state).forEach(({ item, row }, index) => {

@@ -1,6 +1,8 @@
 /* Keeping a draft safe: in this browser at once, on the server a moment later. Where both have it and they differ, the
  * one that was changed last is shown, and the other can be had back.
  */
+import { send } from "./site.js";
+
 const WAIT = 500, RETRY = 2000;
 /* Characters up to which every letter is kept in the browser at once; a larger suite a tenth of a second later, since
  * writing it whole takes as long as a few keys. */
@@ -99,7 +101,7 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
     clearTimeout(waiting);
     if (sending) { await sending; if (kept) return; }
     if (kept || !latest) return;
-    sending = send(latest).finally(() => { sending = null; });
+    sending = write(latest).finally(() => { sending = null; });
     await sending;
   };
   /* The same, or an error that says why not: nobody must go on with what the server had before. */
@@ -107,15 +109,15 @@ export const makeKeeper = (id, { tell, other, adopt, textOf }) => {
     await flush();
     if (!kept) throw new Error(trouble || "The server does not answer.");
   };
-  const send = async (draft) => {
+  const write = async (draft) => {
     try {
       const body = `{"changed":${draft.changed},"seen":${seen},"document":${draft.text}}`;
-      const answer = await wug.send(address, { method: "PUT", body, headers: { "Content-Type": "application/json" } });
+      const answer = await send(address, { method: "PUT", body, headers: { "Content-Type": "application/json" } });
       const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
       if (answer.status === 409) {
         seen = said.theirs.revision;
         if (textOf(said.theirs.document) !== common) other("The suite was also changed in another window; what you see here has taken its place.", "Show the other version", said.theirs.document);
-        await send(draft);
+        await write(draft);
         return;
       }
       if (!answer.ok) {

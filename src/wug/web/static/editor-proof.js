@@ -6,7 +6,7 @@ const PAGE = 200;
 const TWICE = /(?<![\p{L}\p{N}])([\p{L}\p{N}]+)(\s+)\1(?![\p{L}\p{N}])/giu;
 
 /* The sentences in the order of reading, each with its place in the grid. */
-export const sentencesOf = (state, byCondition) => {
+const sentencesOf = (state, byCondition) => {
   const found = model.rowsOf(state).map(({ item, row }, index) => {
     const line = state.items[item].rows[row];
     return { row: index + 1, item: state.items[item].number, condition: line.condition, text: model.sentenceOf(line) };

@@ -1,5 +1,7 @@
 /* Saving into a folder and downloading. The file that was saved last is saved again without a question, as long as
  * nobody else has changed it. */
+import { send } from "./site.js";
+
 export const makeSaving = (id, { state, textOf, finish, busy, keeper, notice }) => {
   const by = (name) => document.getElementById(name);
   const dialog = by("save-dialog");
@@ -20,7 +22,7 @@ export const makeSaving = (id, { state, textOf, finish, busy, keeper, notice }) 
   const write = async ({ folder, name, overwrite = false, seen = null }) => {
     const wanted = JSON.stringify({ folder, name, overwrite, seen });
     const body = `${wanted.slice(0, -1)},"document":${textOf()}}`;
-    const answer = await wug.send(`/editor/${id}/save.json`, { body, headers: { "Content-Type": "application/json" } })
+    const answer = await send(`/editor/${id}/save.json`, { body, headers: { "Content-Type": "application/json" } })
       .catch(() => { throw new Error("The server does not answer."); });
     const said = await answer.json();
     if (answer.status === 409 && !overwrite) {

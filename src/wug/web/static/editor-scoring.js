@@ -1,4 +1,6 @@
 /* "Run it on these models": a job for each on the server, how far they are, and what came out beside the grid. */
+import { draw, send } from "./site.js";
+
 const LOOK = 400;
 const STAGES = { waiting: "Waiting for other work", loading: "Loading the model", asking: "Asking the model" };
 
@@ -28,7 +30,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
   const boxes = () => [...form.querySelectorAll("[name=model]")];
   const chosen = () => boxes().filter((box) => box.checked).map((box) => box.value);
 
-  const stop = (job) => wug.send(`/editor/jobs/${job.id}/stop.json`, { json: {} });
+  const stop = (job) => send(`/editor/jobs/${job.id}/stop.json`, { json: {} });
 
   const start = async () => {
     const models = chosen();
@@ -42,7 +44,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
       jobs = [];
       for (const model of models) {
         if (stopped) break;
-        const job = await read(await wug.send(`/editor/${id}/score.json`, { json: { model } }));
+        const job = await read(await send(`/editor/${id}/score.json`, { json: { model } }));
         jobs.push(job);
         if (stopped) stop(job); // while it was on its way
       }
@@ -114,7 +116,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     numbers(found.chart);
     marks(found);
     redraw();
-    if (found.chart) await wug.draw(by("chart"), found.chart.spec);
+    if (found.chart) await draw(by("chart"), found.chart.spec);
     else by("chart").replaceChildren();
   };
 

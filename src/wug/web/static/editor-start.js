@@ -1,4 +1,6 @@
 /* The page where suites are begun: files from the disk, drafts that are thrown away. */
+import { send } from "./site.js";
+
 const failure = document.getElementById("failure");
 const say = (text) => { failure.textContent = text; failure.hidden = false; };
 
@@ -10,7 +12,7 @@ for (const time of document.querySelectorAll("time[data-ms]")) {
 
 const begin = async (address, given) => {
   try {
-    const answer = await wug.send(address, given);
+    const answer = await send(address, given);
     const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
     if (answer.ok) location.href = said.address;
     else say(said.error);
@@ -34,7 +36,7 @@ card.addEventListener("drop", (event) => { event.preventDefault(); card.classLis
 for (const button of document.querySelectorAll("[data-discard]")) {
   button.addEventListener("click", async () => {
     if (!confirm(`Discard the draft of ${button.dataset.name}? Files that you saved or downloaded stay.`)) return;
-    const answer = await wug.send(`/editor/${button.dataset.discard}/draft.json`, { method: "DELETE", json: {} });
+    const answer = await send(`/editor/${button.dataset.discard}/draft.json`, { method: "DELETE", json: {} });
     if (!answer.ok) { say(await answer.text()); return; }
     localStorage.removeItem(`wug-draft-${button.dataset.discard}`);
     button.closest("li").remove();

@@ -4,10 +4,10 @@ import * as model from "./editor-model.js";
 const SLOT = /\{([\p{L}\p{N}_-]+)\}/gu, MOST = 2000;
 
 /* The names in braces of an item, in the order of reading. */
-export const slotsOf = (item) => [...new Set(item.rows.flatMap((row) => row.cells.flatMap((text) => [...text.matchAll(SLOT)].map(([, name]) => name))))];
+const slotsOf = (item) => [...new Set(item.rows.flatMap((row) => row.cells.flatMap((text) => [...text.matchAll(SLOT)].map(([, name]) => name))))];
 
 /* One set of words for each item to be made: line by line, or every combination. */
-export const fillings = (slots, lists, crossed) => {
+const fillings = (slots, lists, crossed) => {
   const empty = slots.find((name) => !lists[name]?.length);
   if (!slots.length) throw new Error("The item has no place to fill in: write {noun_sg} or the like into its cells first.");
   if (empty !== undefined) throw new Error(`There are no words for {${empty}} yet.`);
@@ -24,7 +24,7 @@ export const fillings = (slots, lists, crossed) => {
 };
 
 /* The suite with an item made of the template for each set of words, behind it or in its place. */
-export const fillTemplate = (state, i, sets, keep) => {
+const fillTemplate = (state, i, sets, keep) => {
   const template = state.items[i], start = model.nextNumber(state);
   const made = sets.map((words, index) => ({
     ...template,

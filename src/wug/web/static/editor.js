@@ -57,7 +57,7 @@ const keeper = makeKeeper(id, {
 /* A table from the clipboard, read by the reader of files. */
 const readTable = async (given) => {
   try {
-    const answer = await wug.send("/editor/table.json", { json: { text: given } });
+    const answer = await send("/editor/table.json", { json: { text: given } });
     const said = await answer.json();
     if (!answer.ok) throw new Error(said.error);
     const table = model.fromDocument(said.document);
@@ -195,3 +195,4 @@ if (draft) {
   by("kept").textContent = "";
   notice("There is no such suite, neither on the server nor in this browser.", "bad", { words: "Other suites", act: () => { location.href = "/editor"; } });
 }
+import { send } from "./site.js";

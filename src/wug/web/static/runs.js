@@ -1,111 +1,110 @@
-"use strict";
 /* The pages about runs: what a cell says on pointing at it, and sorting, pinning and filtering without a new page. */
-(() => {
-  // One box for all: a title is for the pointer alone, and comes late.
-  const tip = document.createElement("div");
-  tip.className = "tip";
-  tip.id = "tip";
-  tip.setAttribute("role", "tooltip");
+import { send, swap } from "./site.js";
+
+// One box for all: a title is for the pointer alone, and comes late.
+const tip = document.createElement("div");
+tip.className = "tip";
+tip.id = "tip";
+tip.setAttribute("role", "tooltip");
+tip.hidden = true;
+document.body.append(tip);
+let told = null;
+const hide = () => {
+  if (!told) return;
+  told.title = tip.dataset.text;
+  told.removeAttribute("aria-describedby");
+  told = null;
   tip.hidden = true;
-  document.body.append(tip);
-  let told = null;
-  const hide = () => {
-    if (!told) return;
-    told.title = tip.dataset.text;
-    told.removeAttribute("aria-describedby");
-    told = null;
-    tip.hidden = true;
-  };
-  const show = (target) => {
-    if (target === told) return;
-    hide();
-    if (!target?.title) return;
-    told = target;
-    tip.dataset.text = tip.textContent = target.title;
-    target.title = "";
-    target.setAttribute("aria-describedby", "tip");
-    tip.hidden = false;
-    const place = target.getBoundingClientRect(), own = tip.getBoundingClientRect();
-    const below = place.bottom + own.height + 8 < innerHeight;
-    tip.style.left = `${Math.max(4, Math.min(place.left, innerWidth - own.width - 4))}px`;
-    tip.style.top = `${below ? place.bottom + 4 : place.top - own.height - 4}px`;
-  };
-  const titled = (event) => event.target.closest?.(".matrix [title]");
-  document.addEventListener("pointerover", (event) => show(titled(event)));
-  document.addEventListener("focusin", (event) => show(titled(event)));
-  document.addEventListener("focusout", hide);
-  document.addEventListener("scroll", hide, true);
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+};
+const show = (target) => {
+  if (target === told) return;
+  hide();
+  if (!target?.title) return;
+  told = target;
+  tip.dataset.text = tip.textContent = target.title;
+  target.title = "";
+  target.setAttribute("aria-describedby", "tip");
+  tip.hidden = false;
+  const place = target.getBoundingClientRect(), own = tip.getBoundingClientRect();
+  const below = place.bottom + own.height + 8 < innerHeight;
+  tip.style.left = `${Math.max(4, Math.min(place.left, innerWidth - own.width - 4))}px`;
+  tip.style.top = `${below ? place.bottom + 4 : place.top - own.height - 4}px`;
+};
+const titled = (event) => event.target.closest?.(".matrix [title]");
+document.addEventListener("pointerover", (event) => show(titled(event)));
+document.addEventListener("focusin", (event) => show(titled(event)));
+document.addEventListener("focusout", hide);
+document.addEventListener("scroll", hide, true);
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 
-  // The grid of another address in the place of this one; the rest of the page, its scroll and the focus stay.
-  let asked = 0;
-  const bring = async (address, { push = true, fill = false } = {}) => {
-    const mine = ++asked;
-    const answer = await fetch(address);
-    if (!answer.ok) return location.assign(address);
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (mine !== asked) return;
-    const other = fresh.getElementById("grid"), own = document.getElementById("grid");
-    if (!other || !own) return location.assign(address);
-    hide();
-    wug.swap(own, other);
-    if (push) history.pushState({ softly: true }, "", address); else history.replaceState(history.state, "", address);
-    const form = document.querySelector("form[data-softly]"), filled = fresh.querySelector("form[data-softly]");
-    for (const hidden of form.querySelectorAll("input[type=hidden]")) hidden.remove();
-    form.append(...filled.querySelectorAll("input[type=hidden]"));
-    for (const one of filled.querySelectorAll("input[type=search], select")) {
-      const own = form.elements[one.name];
-      if (!own) continue;
-      if (fill) own.value = one.value;
-      if (own.matches("input")) own.defaultValue = one.value;
-      else for (const option of own.options) option.defaultSelected = option.value === one.value;
-    }
-  };
-  const wanted = (form) => {
-    const given = [...new FormData(form)].filter(([, value]) => value !== "");
-    const query = new URLSearchParams(given).toString();
-    return form.getAttribute("action") + (query ? `?${query}` : "");
-  };
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[data-softly]");
-    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    bring(link.getAttribute("href"));
-  });
-  const form = document.querySelector("form[data-softly]");
-  let waiting = 0;
-  let typing = false;
-  form?.addEventListener("input", (event) => {
-    if (!event.target.matches("input[type=search]")) return;
-    clearTimeout(waiting);
-    // The first letter makes an address to come back from; the next ones change it.
-    waiting = setTimeout(() => { bring(wanted(form), { push: !typing }); typing = true; }, 200);
-  });
-  form?.addEventListener("focusout", () => { typing = false; });
-  form?.addEventListener("submit", (event) => {
-    event.preventDefault();
-    clearTimeout(waiting);
-    if (wanted(form) !== location.pathname + location.search) bring(wanted(form));
-  });
-  addEventListener("popstate", () => {
-    if (document.getElementById("grid")) bring(location.href, { push: false, fill: true });
-  });
+// The grid of another address in the place of this one; the rest of the page, its scroll and the focus stay.
+let asked = 0;
+const bring = async (address, { push = true, fill = false } = {}) => {
+  const mine = ++asked;
+  const answer = await fetch(address);
+  if (!answer.ok) return location.assign(address);
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (mine !== asked) return;
+  const other = fresh.getElementById("grid"), own = document.getElementById("grid");
+  if (!other || !own) return location.assign(address);
+  hide();
+  swap(own, other);
+  if (push) history.pushState({ softly: true }, "", address); else history.replaceState(history.state, "", address);
+  const form = document.querySelector("form[data-softly]"), filled = fresh.querySelector("form[data-softly]");
+  for (const hidden of form.querySelectorAll("input[type=hidden]")) hidden.remove();
+  form.append(...filled.querySelectorAll("input[type=hidden]"));
+  for (const one of filled.querySelectorAll("input[type=search], select")) {
+    const own = form.elements[one.name];
+    if (!own) continue;
+    if (fill) own.value = one.value;
+    if (own.matches("input")) own.defaultValue = one.value;
+    else for (const option of own.options) option.defaultSelected = option.value === one.value;
+  }
+};
+const wanted = (form) => {
+  const given = [...new FormData(form)].filter(([, value]) => value !== "");
+  const query = new URLSearchParams(given).toString();
+  return form.getAttribute("action") + (query ? `?${query}` : "");
+};
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-softly]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  bring(link.getAttribute("href"));
+});
+const form = document.querySelector("form[data-softly]");
+let waiting = 0;
+let typing = false;
+form?.addEventListener("input", (event) => {
+  if (!event.target.matches("input[type=search]")) return;
+  clearTimeout(waiting);
+  // The first letter makes an address to come back from; the next ones change it.
+  waiting = setTimeout(() => { bring(wanted(form), { push: !typing }); typing = true; }, 200);
+});
+form?.addEventListener("focusout", () => { typing = false; });
+form?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  clearTimeout(waiting);
+  if (wanted(form) !== location.pathname + location.search) bring(wanted(form));
+});
+addEventListener("popstate", () => {
+  if (document.getElementById("grid")) bring(location.href, { push: false, fill: true });
+});
 
-  // What changes runs is sent with the page's token; the answer says where to go on.
-  document.addEventListener("submit", async (event) => {
-    const form = event.target;
-    if (!form.matches("[data-sent]")) return;
-    event.preventDefault();
-    const sure = event.submitter?.dataset.sure;
-    if (sure && !confirm(sure)) return;
-    const said = await wug.send(form.getAttribute("action"), { body: new URLSearchParams(new FormData(form, event.submitter)) })
-      .then((answer) => answer.json(), () => ({ error: "The server does not answer: is wug view still running?" }));
-    if (said.address) return location.assign(said.address);
-    const words = document.createElement("p");
-    words.className = "notice bad refused";
-    words.setAttribute("role", "alert");
-    words.textContent = said.error;
-    form.querySelector(".refused")?.remove();
-    form.prepend(words);
-  });
-})();
+// What changes runs is sent with the page's token; the answer says where to go on.
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!form.matches("[data-sent]")) return;
+  event.preventDefault();
+  const sure = event.submitter?.dataset.sure;
+  if (sure && !confirm(sure)) return;
+  const said = await send(form.getAttribute("action"), { body: new URLSearchParams(new FormData(form, event.submitter)) })
+    .then((answer) => answer.json(), () => ({ error: "The server does not answer: is wug view still running?" }));
+  if (said.address) return location.assign(said.address);
+  const words = document.createElement("p");
+  words.className = "notice bad refused";
+  words.setAttribute("role", "alert");
+  words.textContent = said.error;
+  form.querySelector(".refused")?.remove();
+  form.prepend(words);
+});

@@ -1,5 +1,7 @@
 /* Try a sentence: answers follow what is typed, values of a text that is no longer there are greyed, and a token opens
  * into what the model expected in its place. */
+import { send } from "./site.js";
+
 const STAGES = { waiting: "Waiting for other work…", loading: "Loading the model…", asking: "Asking the model…" };
 const LOOK = 600, PAUSE = 350;
 
@@ -130,7 +132,7 @@ const instead = async (piece) => {
   const asking = { text: line.dataset.text, model: piece.closest(".panel").dataset.model, token: Number(place) };
   try {
     for (;;) {
-      const answer = await wug.send("/sentence/likeliest.json", { json: asking });
+      const answer = await send("/sentence/likeliest.json", { json: asking });
       const said = await answer.json();
       if (!box.isConnected) return;
       if (!answer.ok || said.error) throw new Error(said.error);

@@ -1,204 +1,200 @@
-"use strict";
 /* What every page needs: charts, copying, keeping up with a run, writing with the page's token. */
-window.wug = (() => {
-  const meta = document.querySelector('meta[name="wug-token"]');
-  const charts = { mode: "vega-lite", renderer: "svg", ast: true, actions: false, hover: true, defaultStyle: false, logLevel: 1,
-    tooltip: { disableDefaultStyle: true } };
+const meta = document.querySelector('meta[name="wug-token"]');
+const charts = { mode: "vega-lite", renderer: "svg", ast: true, actions: false, hover: true, defaultStyle: false, logLevel: 1,
+  tooltip: { disableDefaultStyle: true } };
 
-  // A write shows the token. A server that was started again has a new one, which only our own pages can read.
-  const send = async (address, { method = "POST", json, body, headers = {} } = {}, again = true) => {
-    const given = json === undefined ? body : JSON.stringify(json);
-    const type = json === undefined ? {} : { "Content-Type": "application/json" };
-    const answer = await fetch(address, {
-      method, body: given, headers: { ...type, ...headers, "X-Wug-Token": meta.content },
-    });
-    if (again && answer.status === 403 && answer.headers.get("X-Wug-Reason") === "token") {
-      meta.content = (await (await fetch("/token", { headers: { Accept: "application/json" } })).json()).token;
-      return send(address, { method, json, body, headers }, false);
-    }
-    return answer;
-  };
-
-  let loading = null;
-  const vega = () => {
-    loading ??= new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = "/assets/vega.js";
-      script.onload = () => resolve(window.vegaEmbed);
-      script.onerror = () => { loading = null; reject(new Error("the charts' script cannot be loaded")); };
-      document.head.append(script);
-    });
-    return loading;
-  };
-
-  // A chart takes the place of whatever stands in `place`.
-  const draw = async (place, spec) => {
-    await vega();
-    return wugCharts.draw(place, spec, charts);
-  };
-
-  const fill = async (plot) => {
-    try {
-      const answer = await fetch(plot.dataset.spec, { headers: { Accept: "application/json" } });
-      const spec = await answer.json();
-      if (!answer.ok) throw new Error(spec.error);
-      if (spec.absent) return plot.closest("figure").remove();
-      if (plot.dataset.drawn === JSON.stringify(spec)) return;
-      await draw(plot, spec);
-      plot.dataset.drawn = JSON.stringify(spec);
-      plot.removeAttribute("aria-busy");
-    } catch (error) {
-      const words = document.createElement("p");
-      words.className = "left";
-      words.textContent = `The chart cannot be drawn: ${error.message}. Its numbers are in the table.`;
-      plot.replaceChildren(words);
-      plot.removeAttribute("aria-busy");
-    }
-  };
-  const seen = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      seen.unobserve(target);
-      fill(target);
-    }
-  }, { rootMargin: "2500px" });
-
-  const button = (words, act) => {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.textContent = words;
-    made.addEventListener("click", () => act(made));
-    return made;
-  };
-
-  const copyable = (block) => {
-    const copy = (made) => {
-      const code = block.querySelector("code");
-      const say = (word) => { made.textContent = word; setTimeout(() => { made.textContent = "Copy"; }, 1500); };
-      const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
-      if (!navigator.clipboard) return pick();
-      return navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
-    };
-    const frame = document.createElement("div");
-    frame.className = "copying";
-    block.replaceWith(frame);
-    frame.append(block, button("Copy", copy));
-  };
-
-  // A part of the page that takes a while to make.
-  const read = async (place) => {
-    const answer = await fetch(place.dataset.fragment);
-    const part = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("fragment");
-    place.removeAttribute("aria-busy");
-    place.replaceChildren(...(part ? part.childNodes : ["This part cannot be read."]));
-  };
-
-  // An item becomes a draft of its own in the editor.
-  const edit = async (one) => {
-    const suite = await fetch(one.dataset.edit);
-    const answer = suite.ok && await send("/editor/upload.json", { body: await suite.text(), headers: { "X-File-Name": "item.json" } });
-    const said = answer && await answer.json();
-    if (answer && answer.ok) location.assign(said.address);
-    else one.replaceWith(said ? said.error : "This item cannot be opened in the editor.");
-  };
-
-  // Everything under `root` that needs a hand.
-  const dress = (root) => {
-    for (const plot of root.querySelectorAll("[data-spec]")) {
-      seen.observe(plot);
-      const tools = plot.parentElement.querySelector(".tools");
-      if (tools) {
-        const save = button("SVG", () => wugCharts.save(plot, plot.dataset.name));
-        save.className = "as-link";
-        tools.querySelector("span").after(save);
-      }
-    }
-    for (const one of root.querySelectorAll("[data-edit]")) {
-      one.hidden = false;
-      one.addEventListener("click", () => edit(one));
-    }
-    for (const box of root.querySelectorAll("[data-strip]")) wugCharts.strip(box);
-    for (const block of root.querySelectorAll("pre.copy")) copyable(block);
-    for (const place of root.querySelectorAll("[data-fragment]")) read(place);
-    for (const form of root.querySelectorAll("form[data-filter]")) {
-      form.addEventListener("change", (event) => { if (event.target.matches("select, [type=checkbox], [type=radio]")) form.requestSubmit(); });
-      // An address without what was left empty.
-      form.addEventListener("formdata", ({ formData }) => {
-        const kept = [...formData].filter(([, value]) => value !== "");
-        for (const name of new Set(formData.keys())) formData.delete(name);
-        for (const [name, value] of kept) formData.append(name, value);
-      });
-    }
-  };
-
-  // What is fresh in the place of what was there; ticks, the scroll inside and the focus stay.
-  const same = (element) => {
-    if (element.id) return `#${CSS.escape(element.id)}`;
-    if (element.name) return `[name="${CSS.escape(element.name)}"][value="${CSS.escape(element.value ?? "")}"]`;
-    const label = element.getAttribute("aria-label"), href = element.getAttribute("href");
-    return label ? `[aria-label="${CSS.escape(label)}"]` : href ? `[href="${CSS.escape(href)}"]` : null;
-  };
-  const swap = (part, other) => {
-    const active = part.contains(document.activeElement) ? same(document.activeElement) : null;
-    const ticked = [...part.querySelectorAll("input:checked")].map(same);
-    const scrolled = [...part.querySelectorAll(".scroll[id]")].map((one) => [one.id, one.scrollLeft, one.scrollTop]);
-    part.replaceWith(other);
-    dress(other);
-    for (const [id, left, top] of scrolled) document.getElementById(id)?.scrollTo({ left, top, behavior: "instant" });
-    for (const tick of ticked) { const box = tick && other.querySelector(tick); if (box) box.checked = true; }
-    if (active) other.querySelector(active)?.focus({ preventScroll: true });
-  };
-
-  // Keeping up: a small look every few seconds; where something is new, only what differs is replaced.
-  let state = document.body.dataset.state;
-  const refresh = async () => {
-    const answer = await fetch(location.href);
-    if (!answer.ok) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of document.querySelectorAll("[data-live][id]")) {
-      const other = fresh.getElementById(part.id);
-      if (!other || other.dataset.live === undefined) continue;
-      if (part.dataset.live === other.dataset.live && part.dataset.live !== "") continue;
-      if (part.dataset.live === "" && part.innerHTML === other.innerHTML) continue;
-      swap(part, other);
-      if (part.dataset.live !== "") other.classList.add("fresh");
-    }
-  };
-  const follow = async () => {
-    let wait = 15000;
-    try {
-      if (!document.hidden) {
-        const answer = await fetch("/state.json");
-        const now = await answer.json();
-        // A server that was started again lets nobody in before its new address was opened.
-        document.body.classList.toggle("shut", answer.status === 403);
-        document.body.classList.remove("alone");
-        if (answer.ok && now.state !== state) { state = now.state; await refresh(); }
-        wait = now.going ? 1500 : 8000;
-      }
-    } catch {
-      document.body.classList.remove("shut");
-      document.body.classList.add("alone");  // the server has ended; the page stays readable
-      wait = 5000;
-    }
-    setTimeout(follow, wait);
-  };
-
-  // `/` goes to the filter, `[` and `]` to the pages beside this one.
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-    const goes = { "/": "input[type=search]", "[": "a[rel=prev]", "]": "a[rel=next]" }[event.key];
-    const target = goes && document.querySelector(goes);
-    if (!target) return;
-    event.preventDefault();
-    target.matches("a") ? target.click() : target.focus();
+// A write shows the token. A server that was started again has a new one, which only our own pages can read.
+export const send = async (address, { method = "POST", json, body, headers = {} } = {}, again = true) => {
+  const given = json === undefined ? body : JSON.stringify(json);
+  const type = json === undefined ? {} : { "Content-Type": "application/json" };
+  const answer = await fetch(address, {
+    method, body: given, headers: { ...type, ...headers, "X-Wug-Token": meta.content },
   });
+  if (again && answer.status === 403 && answer.headers.get("X-Wug-Reason") === "token") {
+    meta.content = (await (await fetch("/token", { headers: { Accept: "application/json" } })).json()).token;
+    return send(address, { method, json, body, headers }, false);
+  }
+  return answer;
+};
 
-  // Back brings a page as it was left: what was typed into its filter goes, since the list is not filtered by it.
-  addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-filter]")) form.reset(); });
+let loading = null;
+const vega = () => {
+  loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = "/assets/vega.js";
+    script.onload = () => resolve(window.vegaEmbed);
+    script.onerror = () => { loading = null; reject(new Error("the charts' script cannot be loaded")); };
+    document.head.append(script);
+  });
+  return loading;
+};
 
-  dress(document);
-  if (state !== undefined) setTimeout(follow, 1500);
-  return { send, draw, dress, swap };
-})();
+// A chart takes the place of whatever stands in `place`.
+export const draw = async (place, spec) => {
+  await vega();
+  return wugCharts.draw(place, spec, charts);
+};
+
+const fill = async (plot) => {
+  try {
+    const answer = await fetch(plot.dataset.spec, { headers: { Accept: "application/json" } });
+    const spec = await answer.json();
+    if (!answer.ok) throw new Error(spec.error);
+    if (spec.absent) return plot.closest("figure").remove();
+    if (plot.dataset.drawn === JSON.stringify(spec)) return;
+    await draw(plot, spec);
+    plot.dataset.drawn = JSON.stringify(spec);
+    plot.removeAttribute("aria-busy");
+  } catch (error) {
+    const words = document.createElement("p");
+    words.className = "left";
+    words.textContent = `The chart cannot be drawn: ${error.message}. Its numbers are in the table.`;
+    plot.replaceChildren(words);
+    plot.removeAttribute("aria-busy");
+  }
+};
+const seen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    fill(target);
+  }
+}, { rootMargin: "2500px" });
+
+const button = (words, act) => {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = words;
+  made.addEventListener("click", () => act(made));
+  return made;
+};
+
+const copyable = (block) => {
+  const copy = (made) => {
+    const code = block.querySelector("code");
+    const say = (word) => { made.textContent = word; setTimeout(() => { made.textContent = "Copy"; }, 1500); };
+    const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
+    if (!navigator.clipboard) return pick();
+    return navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
+  };
+  const frame = document.createElement("div");
+  frame.className = "copying";
+  block.replaceWith(frame);
+  frame.append(block, button("Copy", copy));
+};
+
+// A part of the page that takes a while to make.
+const read = async (place) => {
+  const answer = await fetch(place.dataset.fragment);
+  const part = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("fragment");
+  place.removeAttribute("aria-busy");
+  place.replaceChildren(...(part ? part.childNodes : ["This part cannot be read."]));
+};
+
+// An item becomes a draft of its own in the editor.
+const edit = async (one) => {
+  const suite = await fetch(one.dataset.edit);
+  const answer = suite.ok && await send("/editor/upload.json", { body: await suite.text(), headers: { "X-File-Name": "item.json" } });
+  const said = answer && await answer.json();
+  if (answer && answer.ok) location.assign(said.address);
+  else one.replaceWith(said ? said.error : "This item cannot be opened in the editor.");
+};
+
+// Everything under `root` that needs a hand.
+const dress = (root) => {
+  for (const plot of root.querySelectorAll("[data-spec]")) {
+    seen.observe(plot);
+    const tools = plot.parentElement.querySelector(".tools");
+    if (tools) {
+      const save = button("SVG", () => wugCharts.save(plot, plot.dataset.name));
+      save.className = "as-link";
+      tools.querySelector("span").after(save);
+    }
+  }
+  for (const one of root.querySelectorAll("[data-edit]")) {
+    one.hidden = false;
+    one.addEventListener("click", () => edit(one));
+  }
+  for (const box of root.querySelectorAll("[data-strip]")) wugCharts.strip(box);
+  for (const block of root.querySelectorAll("pre.copy")) copyable(block);
+  for (const place of root.querySelectorAll("[data-fragment]")) read(place);
+  for (const form of root.querySelectorAll("form[data-filter]")) {
+    form.addEventListener("change", (event) => { if (event.target.matches("select, [type=checkbox], [type=radio]")) form.requestSubmit(); });
+    // An address without what was left empty.
+    form.addEventListener("formdata", ({ formData }) => {
+      const kept = [...formData].filter(([, value]) => value !== "");
+      for (const name of new Set(formData.keys())) formData.delete(name);
+      for (const [name, value] of kept) formData.append(name, value);
+    });
+  }
+};
+
+// What is fresh in the place of what was there; ticks, the scroll inside and the focus stay.
+const same = (element) => {
+  if (element.id) return `#${CSS.escape(element.id)}`;
+  if (element.name) return `[name="${CSS.escape(element.name)}"][value="${CSS.escape(element.value ?? "")}"]`;
+  const label = element.getAttribute("aria-label"), href = element.getAttribute("href");
+  return label ? `[aria-label="${CSS.escape(label)}"]` : href ? `[href="${CSS.escape(href)}"]` : null;
+};
+export const swap = (part, other) => {
+  const active = part.contains(document.activeElement) ? same(document.activeElement) : null;
+  const ticked = [...part.querySelectorAll("input:checked")].map(same);
+  const scrolled = [...part.querySelectorAll(".scroll[id]")].map((one) => [one.id, one.scrollLeft, one.scrollTop]);
+  part.replaceWith(other);
+  dress(other);
+  for (const [id, left, top] of scrolled) document.getElementById(id)?.scrollTo({ left, top, behavior: "instant" });
+  for (const tick of ticked) { const box = tick && other.querySelector(tick); if (box) box.checked = true; }
+  if (active) other.querySelector(active)?.focus({ preventScroll: true });
+};
+
+// Keeping up: a small look every few seconds; where something is new, only what differs is replaced.
+let state = document.body.dataset.state;
+const refresh = async () => {
+  const answer = await fetch(location.href);
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of document.querySelectorAll("[data-live][id]")) {
+    const other = fresh.getElementById(part.id);
+    if (!other || other.dataset.live === undefined) continue;
+    if (part.dataset.live === other.dataset.live && part.dataset.live !== "") continue;
+    if (part.dataset.live === "" && part.innerHTML === other.innerHTML) continue;
+    swap(part, other);
+    if (part.dataset.live !== "") other.classList.add("fresh");
+  }
+};
+const follow = async () => {
+  let wait = 15000;
+  try {
+    if (!document.hidden) {
+      const answer = await fetch("/state.json");
+      const now = await answer.json();
+      // A server that was started again lets nobody in before its new address was opened.
+      document.body.classList.toggle("shut", answer.status === 403);
+      document.body.classList.remove("alone");
+      if (answer.ok && now.state !== state) { state = now.state; await refresh(); }
+      wait = now.going ? 1500 : 8000;
+    }
+  } catch {
+    document.body.classList.remove("shut");
+    document.body.classList.add("alone");  // the server has ended; the page stays readable
+    wait = 5000;
+  }
+  setTimeout(follow, wait);
+};
+
+// `/` goes to the filter, `[` and `]` to the pages beside this one.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+  const goes = { "/": "input[type=search]", "[": "a[rel=prev]", "]": "a[rel=next]" }[event.key];
+  const target = goes && document.querySelector(goes);
+  if (!target) return;
+  event.preventDefault();
+  target.matches("a") ? target.click() : target.focus();
+});
+
+// Back brings a page as it was left: what was typed into its filter goes, since the list is not filtered by it.
+addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-filter]")) form.reset(); });
+
+dress(document);
+if (state !== undefined) setTimeout(follow, 1500);
