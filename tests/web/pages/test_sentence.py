@@ -140,7 +140,9 @@ def test_a_model_that_cannot_be_loaded_is_one_message_and_is_asked_again_next_ti
 def test_a_process_that_dies_is_one_message_and_the_next_question_is_answered(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs = JobQueue((sys.executable, str(Path(__file__).with_name("stand_in_worker.py")), str(tmp_path / "loads.txt")))
+    jobs = JobQueue(
+        (sys.executable, str(Path(__file__).parents[1] / "jobs" / "stand_in_worker.py"), str(tmp_path / "loads.txt"))
+    )
     monkeypatch.setattr("wug.web.jobs.queue.JobQueue", lambda: jobs)
     _, client = client_with(site, "leaving", "words")
     found = answered(client, ["the boy"], ["leaving"])

@@ -24,7 +24,7 @@ from browsing import Served, client_of
 from patience import PATIENCE
 from wug.results.reader import RunReader
 
-SCRIPT = Path(__file__).parents[1] / "cli" / "killable.py"
+SCRIPT = Path(__file__).parents[2] / "cli" / "killable.py"
 PAUSE = float(os.environ.get("WUG_WATCH_PAUSE", "0.25"))
 QUESTIONS, SUITES = 192, 2
 FAR = re.compile(r"([\d,]+) of ([\d,]+) questions.*?(\d+) of (\d+) suites? done", re.DOTALL)
@@ -141,7 +141,7 @@ def test_after_a_kill_the_page_says_how_far_it_came_and_the_same_command_goes_on
         seen = look(client, reader)
         assert (seen.status, seen.questions, seen.judged, seen.results) == ("interrupted", QUESTIONS, 1, 1)
         page.wait_for_selector(".status.interrupted")
-        words = f"broken off at {seen.done} of {QUESTIONS} questions · 1 of {SUITES} suites done. The same command"
+        words = f"interrupted at {seen.done} of {QUESTIONS} questions · 1 of {SUITES} suites done. The same command"
         assert words in page.locator("#about").inner_text()
     with running(folder, 0.0) as again:
         assert again.wait() == 0

@@ -162,10 +162,10 @@ def test_removed_runs_are_deleted_for_good_when_the_user_is_sure(served: Served,
     tidying.remove(served.site.store, [served.site.reader.run(1)])
     page.goto("/runs?show=removed")
     page.once("dialog", lambda dialog: dialog.dismiss())
-    page.click("text=Delete all for good")
+    page.click("text=Delete all permanently")
     assert len(served.site.reader.runs(removed=True)) == 1
     page.once("dialog", lambda dialog: dialog.accept())
-    page.click("text=Delete all for good")
+    page.click("text=Delete all permanently")
     page.wait_for_url("**/runs")
     assert served.site.reader.runs(removed=True) == []
 
