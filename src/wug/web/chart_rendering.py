@@ -1,7 +1,7 @@
 """Vega in a subprocess: the bundled script for the browser, and charts as images.
 
 The JavaScript engine takes about 100 MB that the server would never get back, so each call runs in its own process.
-The script is built once and stored beside the cache.
+The script is built once and stored next to the cache.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class JobQueue:
                 worker.send(StopTask(job.id))
 
     def withdraw(self, job: Job) -> None:
-        """Stop a job that is still waiting; one that is running goes on, since its outputs are cached."""
+        """Stop a job that is still waiting; one that is running continues, since its outputs are cached."""
         with self._changed:
             if job in self._waiting:
                 self._waiting.remove(job)

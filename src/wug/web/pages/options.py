@@ -1,4 +1,4 @@
-"""A result beside those that differ in one option of the model only."""
+"""Compares a result with those that differ in one option of the model only."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from wug.errors import StoreError
 from wug.identity import Group
 from wug.labels import short_names
-from wug.results import run_admin as tidying
+from wug.results import run_admin
 from wug.results.reader import Summary
 from wug.types import Result, Signature
 from wug.views import charts
@@ -74,9 +74,9 @@ def _annotate(request: Request, form: Form) -> str:
     run = site.reader.run(request.path_params["run"])
     with site.open_store() as store:
         if "name" in form:
-            tidying.rename(store, run, form["name"][0])
+            run_admin.rename(store, run, form["name"][0])
         if "note" in form:
-            tidying.annotate(store, run, form["note"][0])
+            run_admin.annotate(store, run, form["note"][0])
     return f"/run/{run.id}"
 
 

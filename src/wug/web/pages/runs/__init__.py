@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError
 from wug.labels import short_names
-from wug.results import run_admin as tidying
+from wug.results import run_admin
 from wug.results.reader import Run, Summary
 from wug.web.downloads import table_response
 from wug.web.pages.runs.grid import GridSource, build_grid, select
@@ -88,7 +88,7 @@ def _act(request: Request, form: Form) -> str:
     ids = _parse_ids(",".join(form.get("run", [])))
     if action == "purge":
         with site.open_store() as store:
-            tidying.purge(store)
+            run_admin.purge(store)
         return "/runs"
     if not ids:
         raise InputError("no run is selected: select one or more, then try again")
@@ -98,9 +98,9 @@ def _act(request: Request, form: Form) -> str:
     with site.open_store() as store:
         runs = [site.reader.run(id, removed=True) for id in ids]
         if action == "remove":
-            tidying.remove(store, runs)
+            run_admin.remove(store, runs)
             return build_url("/runs", {"gone": joined})
-        tidying.restore(store, runs)
+        run_admin.restore(store, runs)
     return build_url("/runs", {"back": joined})
 
 
