@@ -11,7 +11,9 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -41,9 +43,11 @@ ATTEMPTS = 2
 """How often a model is started whose process is lost."""
 GRACE_SECONDS = 10.0
 """How long a worker has to stop programs that it started."""
-log = logging.getLogger("wug")
-
+INITIALIZER_SECONDS = 0.2
+"""How long a worker has to return from its initializer, if the command is gone by then."""
 UNPICKLABLE = (pickle.PicklingError, AttributeError, TypeError)
+
+log = logging.getLogger("wug")
 
 
 def worker_count(plan: Plan, workers: int | None) -> int:
@@ -215,8 +219,6 @@ _worker: dict[str, Any] = {}
 
 def _start_worker(payload: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: exit())  # so that programs started by a backend are stopped
-    threading.Thread(target=_end_with_parent, name="wug-parent", daemon=True).start()
     try:
         shared: _Shared | None = pickle.loads(payload)
         error = ""
@@ -225,6 +227,9 @@ def _start_worker(payload: bytes) -> None:
     if shared is not None and shared.threads is not None:  # read by torch and tokenizers when they are imported
         os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(shared.threads)
     _worker.update(shared=shared, error=error, memo=RequestMemo())
+    # Last, since an exit within an initializer is printed as an error.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that programs started by a backend are stopped
+    threading.Thread(target=_end_with_parent, name="wug-parent", daemon=True).start()
 
 
 def _end_with_parent() -> None:
@@ -232,6 +237,7 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
+    time.sleep(INITIALIZER_SECONDS)
     late = threading.Timer(GRACE_SECONDS, os._exit, (1,))
     late.daemon = True
     late.start()
