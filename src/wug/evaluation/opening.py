@@ -87,7 +87,7 @@ def open_suites(
 ) -> list[Suite]:
     """The suites of files, folders, built-in names (`wug_cogs` gives all of a family's) or names of the catalogue.
 
-    Each is told the options that its family has; one that no family of them has is refused before anything is read.
+    Each gets the options that its family has. An option that no family has is refused before anything is read.
     """
     given = options or {}
     words = [located(text, kind, given) for text in ([texts] if isinstance(texts, str) else texts)]
@@ -278,7 +278,7 @@ def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, optio
     """UnknownOption where no family of some files has an option."""
     known: dict[str, list[str]] = {}
     for place in places:
-        with suppress(InputError):  # a file of no family, which is told when its turn comes
+        with suppress(InputError):  # a file of no family, reported when it is read
             family = family_of(place.path, kind or _trusted(place), options)
             known[family] = names(registry.find("families", family).OPTIONS)
     if known:
@@ -301,7 +301,7 @@ def identify_model(spec: ModelSpec) -> ModelHandle | None:
 
 
 def model_spec(text: str, options: Mapping[str, str] | None = None, device: str | None = None) -> ModelSpec:
-    """Parse a model's name; the kind of a bare folder or .pt file is told by what it is.
+    """Parse a model's name; the backend of a bare folder or .pt file is inferred from its content.
 
     `device`, or else the environment variable WUG_DEVICE, is for backends that use one; `options` come first.
     """
